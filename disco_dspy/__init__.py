@@ -1,0 +1,1 @@
+"""Disco-RAG at run time."""

@@ -1,0 +1,1 @@
+"""Benchmarks, metrics, optimisers and campaigns that compile Disco-RAG programs."""

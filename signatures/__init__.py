@@ -1,0 +1,1 @@
+"""What the roles say to each other: relation inventories, structures, DSPy signatures."""
