@@ -8,7 +8,7 @@ cache, below every retry and adapter and above every engine: role calls, quoted 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,11 +31,13 @@ class CallBudget:
 
     Args:
         total: Most distinct requests of the whole campaign.
+        check: Called before each request; raises to stop the campaign (`optimize.breaker`).
     """
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, check: Callable[[], None] = lambda: None) -> None:
         self.total = total
         self.limit = total
+        self._check = check
         self._seen: set[str] = set()
         self._unkeyed = 0
         self._lock = threading.Lock()
@@ -59,6 +61,7 @@ class CallBudget:
         Raises:
             BudgetSpent: When it is new and nothing is left.
         """
+        self._check()
         with self._lock:
             if key is not None and key in self._seen:
                 return
