@@ -7,6 +7,7 @@ cache, below every retry and adapter and above every engine: role calls, quoted 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -136,27 +137,31 @@ class BudgetPlan:
     Args:
         total: The limit given by the user.
         preflight: Calls that ask each backbone whether it is there.
-        before: Calls reserved for measuring the start program; as many are reserved for measuring the winner.
+        before: Calls reserved for measuring the start program.
         optimise: Calls left for the optimiser.
-        heldout: Held-out items that `before` should pay for.
+        after: Calls reserved for measuring the winner; less than `before` when it shares replies with the start.
+        heldout: Held-out items that `before` and `after` pay for.
         train: Training items the optimiser may run.
         val: Validation items it may run (0 when it chooses nothing by validation).
-        per_item: Expected calls for one run of one item.
+        full: Expected calls for the first run of an item.
+        changed: Expected calls for running it again with the tuned roles changed.
     """
 
     total: int
     preflight: int
     before: int
     optimise: int
+    after: int
     heldout: int
     train: int
     val: int
-    per_item: float
+    full: float
+    changed: float
 
-    @property
-    def after(self) -> int:
-        """Calls reserved for measuring the winner."""
-        return self.before if self.optimise else 0
+    def runs(self) -> int:
+        """Runs of single items that `optimise` pays for, each of `train` and `val` new once."""
+        first = (self.train + self.val) * self.full
+        return self.train + self.val + max(0, int((self.optimise - first) / max(self.changed, 0.1)))
 
 
 # A role may ask once more when a reply cannot be used; plan for every fourth call to do so.
@@ -167,8 +172,9 @@ def plan(
     total: int,
     *,
     preflight: int,
-    per_item: float,
-    shares: tuple[float, float],
+    full: float,
+    changed: float,
+    share: float,
     pool: tuple[int, int, int],
     uses_val: bool,
 ) -> BudgetPlan:
@@ -177,40 +183,43 @@ def plan(
     Args:
         total: The limit, in distinct requests.
         preflight: Requests spent before anything is measured.
-        per_item: Expected requests for one run of one item, without retries.
-        shares: Parts of the rest for measuring the start program and for optimising; what is left measures the
-            winner. (1, 0) when nothing is optimised.
+        full: Expected requests for the first run of one item, without retries.
+        changed: Expected requests for one more run after the tuned roles have changed.
+        share: Part of the rest that the optimiser gets at least; 0 when nothing is optimised.
         pool: Items there are of train, val and held-out.
-        uses_val: Whether the optimiser runs validation items.
+        uses_val: Whether the optimiser runs validation items, and training items again and again.
 
     Raises:
         DiscoError: `budget/too-small` when not even two held-out items and one training item can be paid for.
     """
-    per_item = max(per_item, 0.01)
-    cost = per_item * RETRY_ALLOWANCE
+    full, changed = max(full, 0.01) * RETRY_ALLOWANCE, changed * RETRY_ALLOWANCE if share else 0.0
     rest = total - preflight
-    measure, optimise_share = shares
-    heldout = min(pool[2], int(rest * measure / cost))
-    least = 2
-    if heldout < min(least, pool[2]):
-        need = preflight + int(least * cost / measure) + 1
+    heldout = min(pool[2], int(rest * (1 - share) / (full + changed)))
+    before, after = math.ceil(heldout * full), math.ceil(heldout * changed)
+    optimise = max(0, rest - before - after) if share else 0
+    least = min(2, pool[2])
+    if heldout < least or (share and optimise < full):
+        need = preflight + max(math.ceil(least * (full + changed) / (1 - share)), math.ceil(full / share) if share else 0)
         raise DiscoError(
             "budget/too-small",
-            f"{total} calls do not pay for measuring {least} items before and after, at about {per_item:.1f} calls each.",
-            f"Give --max-calls {need} or more.",
+            f"{total} calls do not pay for measuring {least} items before and after and for optimising, at about "
+            f"{full:.1f} calls an item.",
+            f"Give --max-calls {max(need, total) + 1} or more.",
             exit_code=2,
         )
-    before = int(heldout * cost + 0.999)
-    optimise = max(0, rest - 2 * before) if optimise_share else 0
-    runs = int(optimise / cost)
-    if optimise_share and runs < 1:
-        raise DiscoError(
-            "budget/too-small",
-            f"{total} calls leave none for optimising after measuring.",
-            f"Give --max-calls {preflight + 2 * before + int(cost) + 1} or more.",
-            exit_code=2,
-        )
-    val = min(pool[1], max(1, runs // 5)) if uses_val and optimise else 0
-    # An optimiser that reflects shows training items over and over, so it is not held to one run of each.
-    train = min(pool[0], runs) if optimise else 0
-    return BudgetPlan(total, preflight, before, optimise, heldout, train, val, per_item)
+    runs = int(optimise / full)
+    # An optimiser that reflects shows training items again and again: a third of the runs meet new ones.
+    val = min(pool[1], max(1, runs // 5)) if uses_val and share else 0
+    train = min(pool[0], max(1, (runs // 3 if uses_val else runs))) if share else 0
+    return BudgetPlan(
+        total,
+        preflight,
+        before,
+        optimise,
+        after,
+        heldout,
+        train,
+        val,
+        round(full / RETRY_ALLOWANCE, 3),
+        round(changed / RETRY_ALLOWANCE, 3),
+    )

@@ -1,4 +1,4 @@
-"""Keeps demonstrations small: no evidence in them, and a token budget per role.
+"""Keeps demonstrations small: no long evidence in them, and a token budget per role.
 
 No optimiser knows how long a demonstration is; two traces of a grapher or generator carry its whole evidence twice.
 """
@@ -11,15 +11,16 @@ from typing import Any
 import dspy
 from pydantic import BaseModel
 
-# The shared context of the evidence-first layout: a demonstration shows the form of a reply, not somebody else's text.
-SHARED_FIELDS = ("evidence",)
+from disco_dspy.prompting.adapters import STATIC, shown_demo
 
 # Tokens of all demonstrations of a role together. A chunk of 256 tokens and its tree cost about 500.
-TOKEN_BUDGET = {"parser": 1500, "grapher": 400, "planner": 600, "generator": 600}
+TOKEN_BUDGET = {"parser": 1500, "grapher": 600, "planner": 600, "generator": 600}
 
 
 def tidy(predictor: dspy.Predict, role: str, budget: Mapping[str, int] = TOKEN_BUDGET) -> list[str]:
-    """Strips shared context from a predictor's demonstrations and drops those beyond the role's budget.
+    """Takes long evidence out of a predictor's demonstrations and drops those beyond the role's budget.
+
+    A demonstration that shows nothing but its reply once the evidence is out is dropped too.
 
     Args:
         predictor: Changed in place.
@@ -33,9 +34,11 @@ def tidy(predictor: dspy.Predict, role: str, budget: Mapping[str, int] = TOKEN_B
     spent = 0
     most = budget.get(role, min(budget.values()))
     for demo in predictor.demos:
-        small = demo if role == "parser" else _without(demo, SHARED_FIELDS)
+        # What is the same in every call is shown once by the layout; in each demonstration it would be dead weight.
+        small = dspy.Example({k: v for k, v in shown_demo(dict(demo)).items() if k not in STATIC})
         size = tokens(small)
-        if spent + size <= most:
+        says = [name for name in predictor.signature.input_fields if name in small]
+        if says and spent + size <= most:
             kept.append(small)
             spent += size
     dropped = len(predictor.demos) - len(kept)
@@ -58,10 +61,6 @@ def merge(bootstrapped: Sequence[dspy.Example], labelled: Sequence[dspy.Example]
     """
     room = max(0, most - 1) if labelled else most
     return [*bootstrapped[:room], *labelled][:most]
-
-
-def _without(demo: dspy.Example, names: Sequence[str]) -> dspy.Example:
-    return dspy.Example({key: value for key, value in dict(demo).items() if key not in names})
 
 
 def _plain(value: Any) -> str:

@@ -36,7 +36,6 @@ class Job:
         budget: The running count, capped for this phase.
         seed: Seed of everything random.
         baseline: Mean item score of the start program in [0, 1], measured before.
-        calls_per_item: Distinct requests one item cost in that measurement.
         reflection_lm: Writes instructions; only optimisers that reflect need it.
         progress: Told each metric value as it is known.
         notes: Sentences for the report, appended to.
@@ -51,7 +50,6 @@ class Job:
     budget: CallBudget
     seed: int
     baseline: float
-    calls_per_item: float
     reflection_lm: dspy.LM | None = None
     progress: Callable[[float], None] = lambda value: None
     notes: list[str] = field(default_factory=list)
@@ -64,7 +62,7 @@ class Optimizer:
     Args:
         name: What `--optimizer` takes.
         tunes: `demonstrations`, `instructions` or `nothing`.
-        shares: Parts of the budget for measuring the start program and for optimising.
+        share: Part of the budget that it gets at least; the rest measures before and after.
         settings: Everything that shapes its result beside data and seed; part of the campaign's identity.
         run: Does the work.
         reflects: Whether it needs a model that writes instructions.
@@ -73,7 +71,7 @@ class Optimizer:
 
     name: str
     tunes: str
-    shares: tuple[float, float]
+    share: float
     settings: dict[str, Any]
     run: Callable[[Job, dict[str, Any]], dspy.Module]
     reflects: bool = False
@@ -151,10 +149,11 @@ def _gepa(job: Job, settings: dict[str, Any]) -> dspy.Module:
             job.progress(score.value)
         return dspy.Prediction(score=score.value, feedback=score.feedback or "This reply was right.")
 
-    step = math.ceil((2 * minibatch + len(job.val)) * job.calls_per_item) + 1
+    # One round: a minibatch of new items, the child on it, a proposal, and the validation set if the child is better.
+    step = math.ceil(minibatch * job.plan.full + (minibatch + len(job.val)) * job.plan.changed) + 1
     optimizer = dspy.GEPA(
         metric=metric,
-        max_metric_calls=max(len(job.val), int(job.plan.optimise / max(job.calls_per_item, 0.1))),
+        max_metric_calls=max(len(job.val), job.plan.runs()),
         reflection_minibatch_size=minibatch,
         reflection_lm=job.reflection_lm,
         instruction_proposer=GuardedProposer(job.notes),
@@ -207,15 +206,15 @@ class _Best:
 OPTIMIZERS = {
     record.name: record
     for record in (
-        Optimizer("none", "nothing", (1.0, 0.0), {}, _none),
+        Optimizer("none", "nothing", 0.0, {}, _none),
         Optimizer(
             "bootstrap",
             "demonstrations",
-            (0.3, 0.4),
+            0.4,
             {"threshold": 0.5, "demos": {"parser": 3, "others": 1}, "tokens": dict(demos.TOKEN_BUDGET)},
             _bootstrap,
         ),
-        Optimizer("gepa", "instructions", (0.2, 0.6), {"minibatch": 3}, _gepa, reflects=True, uses_val=True),
+        Optimizer("gepa", "instructions", 0.6, {"minibatch": 3}, _gepa, reflects=True, uses_val=True),
     )
 }
 

@@ -13,6 +13,7 @@ from optimize.splits import Splits
 
 if TYPE_CHECKING:
     from disco_dspy.program import DiscoRAG
+    from disco_dspy.settings import ProgramSettings
 
 
 class Benchmark(ABC):
@@ -51,8 +52,14 @@ class Benchmark(ABC):
         """A module whose inputs are an example's and whose roles are copies of the program's, under the same names."""
 
     @abstractmethod
-    def calls(self, example: dspy.Example, program: DiscoRAG) -> float:
-        """Distinct requests one run of an item is expected to make, without retries."""
+    def calls(self, example: dspy.Example, settings: ProgramSettings, changed: Sequence[str] | None = None) -> float:
+        """Distinct requests one run of an item is expected to make, without retries.
+
+        Args:
+            example: The item.
+            settings: The program's switches.
+            changed: Count only the requests that are new once these roles have changed; None counts all.
+        """
 
     @abstractmethod
     def score(self, example: dspy.Example, prediction: dspy.Prediction, role: str | None = None) -> Score:
