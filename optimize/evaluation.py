@@ -81,7 +81,7 @@ def evaluate(
         The evaluation; incomplete when the call budget ran out.
 
     Raises:
-        DiscoError: When the backbone fails (exit code 5), as it came.
+        DiscoError: A code `backbone/...` when the model fails to serve, as it came.
     """
     results: list[ItemResult] = []
     complete = True
@@ -100,7 +100,8 @@ def _run(student: dspy.Module, example: dspy.Example, benchmark: Benchmark) -> I
     try:
         prediction = student(**example.inputs())
     except DiscoError as error:
-        if error.exit_code == 5 or error.retryable:
+        # An answer nobody can use is the program's failure; a model that does not serve is not.
+        if error.code.startswith("backbone/") and error.code != "backbone/context":
             raise
         return ItemResult(example.id, Score(0.0, benchmark.nothing(example), error.sentence), str(error))
     return ItemResult(example.id, benchmark.score(example, prediction))

@@ -100,8 +100,8 @@ def _bootstrap(job: Job, settings: dict[str, Any]) -> dspy.Module:
         # for the roles that have gold replies.
         max_labeled_demos=0,
         max_rounds=1,
-        # The first exception ends the run: roles mend what can be mended, so what still comes is a fault to see.
-        max_errors=1,
+        # An answer nobody can use raises and is simply no demonstration; a backbone that fails trips the breaker.
+        max_errors=len(job.train) + 1,
     )
     with only(job.student, job.roles):
         student = optimizer.compile(job.student, trainset=list(job.train))

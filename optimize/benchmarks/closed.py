@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import dspy
 
-from disco_dspy.corpus.types import Chunk, Document
-from disco_dspy.passages import Passages
+from disco_dspy.corpus.types import Chunk
+from disco_dspy.passages import Passages, chunk_of
 from optimize.benchmarks.base import Benchmark
 from optimize.data import read_rows
 from optimize.metrics.grounding import validity
@@ -74,10 +74,10 @@ class ClosedQA(Benchmark):
         """Chunks by item id; their source opens with the id, which is the scope of the item's retrieval."""
         made: dict[str, list[Chunk]] = {}
         for id, row in self.rows.items():
-            made[id] = []
-            for number, passage in enumerate(self.passages(row), 1):
-                document = Document.make(f"{id}/{number:02d}", passage.text, passage.title)
-                made[id].append(Chunk.make(document, 0, 0, len(passage.text)))
+            made[id] = [
+                chunk_of((passage.title, passage.text), f"{id}/{number:02d}")
+                for number, passage in enumerate(self.passages(row), 1)
+            ]
         return made
 
     def split(self, seed: int, limits: dict[str, int]) -> Splits:
@@ -94,6 +94,8 @@ class ClosedQA(Benchmark):
         """The program itself, over the passages of all items."""
         student = program.deepcopy()
         student.retriever = Passages([chunk for chunks in self.chunks.values() for chunk in chunks])
+        # One call at a time, in a fixed order: a budget then ends at the same call in every run.
+        student.settings = student.settings.model_copy(update={"parse_threads": 1})
         return student
 
     def calls(self, example: dspy.Example, settings: ProgramSettings, changed: Sequence[str] | None = None) -> float:
@@ -126,7 +128,7 @@ def citation_validity(prediction: dspy.Prediction) -> float:
         for health in prediction.health
         if health.role == "generator"
         for problem in health.problems
-        if problem.code == "answer/citations"
+        if problem.code == "answer/removed-citations"
     )
     return validity(len(prediction.response.citations), removed)
 
