@@ -122,12 +122,18 @@ def counted(budget: CallBudget) -> Iterator[CallBudget]:
 
     The LM cache must have been set before (`disco_dspy.cache.configure_lm_cache`); it is put back afterwards.
     """
-    inner = dspy.cache
-    dspy.cache = _CountedCache(inner, budget)
+    inner: Cache = dspy.cache  # pyright: ignore[reportAttributeAccessIssue] - made on first read
+    _install(_CountedCache(inner, budget))
     try:
         yield budget
     finally:
-        dspy.cache = inner
+        _install(inner)
+
+
+def _install(cache: Cache) -> None:
+    # The lock DSPy's own configure_cache takes.
+    with dspy._cache_lock:
+        dspy.cache = cache  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @dataclass(frozen=True)
@@ -199,7 +205,8 @@ def plan(
     optimise = max(0, rest - before - after) if share else 0
     least = min(2, pool[2])
     if heldout < least or (share and optimise < full):
-        need = preflight + max(math.ceil(least * (full + changed) / (1 - share)), math.ceil(full / share) if share else 0)
+        measured = math.ceil(least * (full + changed) / (1 - share))
+        need = preflight + max(measured, math.ceil(full / share) if share else 0)
         raise DiscoError(
             "budget/too-small",
             f"{total} calls do not pay for measuring {least} items before and after and for optimising, at about "

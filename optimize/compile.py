@@ -17,11 +17,12 @@ from pathlib import Path
 from rich.console import Console
 
 from optimize.benchmarks import BENCHMARKS
-from optimize.campaign import Campaign, Spec
+from optimize.campaign import Campaign
 from optimize.cli import OK, Bars, emit, read_config, run, settings_of
 from optimize.freezing import ROLES
 from optimize.optimizers import OPTIMIZERS
 from optimize.report import plan_table, summary
+from optimize.spec import Spec
 from optimize.splits import parse_limits
 
 

@@ -1,6 +1,6 @@
 """Measures a program on a benchmark's split.
 
-    python -m optimize.evaluate --benchmark gum --split dev --program programs/gum-parser --backbone embedded --json
+python -m optimize.evaluate --benchmark gum --split dev --program programs/gum-parser --backbone embedded --json
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from optimize.evaluation import Evaluation, ItemResult, evaluate
 from signatures.errors import DiscoError, nearest
 
 # What people call them, and what the splits are called here.
-SPLITS = {"train": "train", "val": "val", "validation": "val", "dev": "heldout", "heldout": "heldout", "test": "heldout"}
+SPLITS = {"train": "train", "val": "val", "dev": "heldout", "heldout": "heldout", "test": "heldout"}
 UNLIMITED = 1_000_000_000
 
 
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--benchmark", required=True, metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}")
     made.add_argument("--split", default="dev", metavar="NAME", help="train, val or dev (held-out; the default)")
-    made.add_argument("--program", default="none", metavar="PATH", help="artifact folder, or none for the start program")
+    made.add_argument("--program", default="none", metavar="PATH", help="artifact folder, or none (the start program)")
     made.add_argument("--backbone", required=True, metavar="NAME", help="backbone that plays every role")
     made.add_argument("--items", type=int, default=None, metavar="N", help="most items")
     made.add_argument("--max-calls", type=int, default=None, metavar="N", help="most distinct model calls")
@@ -62,7 +62,8 @@ def _evaluate(given: argparse.Namespace) -> int:
     config = read_config(given.config)
     benchmark = find_benchmark(given.benchmark)
     if given.split not in SPLITS:
-        raise DiscoError("split/unknown", f"There is no split {given.split!r}.", nearest(given.split, SPLITS), exit_code=2)
+        remedy = nearest(given.split, SPLITS)
+        raise DiscoError("split/unknown", f"There is no split {given.split!r}.", remedy, exit_code=2)
     name = SPLITS[given.split]
     limits = {name: given.items} if given.items else {}
     examples = getattr(benchmark.split(given.seed, limits), name)
@@ -94,9 +95,7 @@ def _evaluate(given: argparse.Namespace) -> int:
     return OK
 
 
-def _show(
-    given: argparse.Namespace, figures: Sequence[str], metric: str, done: Evaluation, calls: int
-) -> None:
+def _show(given: argparse.Namespace, figures: Sequence[str], metric: str, done: Evaluation, calls: int) -> None:
     data: dict[str, Any] = {
         "benchmark": given.benchmark,
         "split": given.split,

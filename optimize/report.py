@@ -25,7 +25,8 @@ def verdict(result: Mapping[str, Any]) -> str:
     if comparison is None:
         return "The budget left no calls to measure the tuned program, so the start program was kept."
     gain = comparison["after"] - comparison["before"]
-    moved = f"{_percent(comparison['before'])} to {_percent(comparison['after'])} on {comparison['items']} held-out items"
+    figures = f"{_percent(comparison['before'])} to {_percent(comparison['after'])}"
+    moved = f"{figures} on {comparison['items']} held-out items"
     if result["decision"] == "winner":
         return f"The tuned program is better: {moved} ({gain * 100:+.1f})."
     if gain < 0:
@@ -33,9 +34,7 @@ def verdict(result: Mapping[str, Any]) -> str:
     return f"The tuned program is not better ({moved}), so the start program was kept."
 
 
-def render(
-    campaign: Campaign, result: Mapping[str, Any], before: Evaluation, after: Evaluation, created: str
-) -> str:
+def render(campaign: Campaign, result: Mapping[str, Any], before: Evaluation, after: Evaluation, created: str) -> str:
     """The Markdown report; the same campaign gives the same bytes.
 
     Args:
