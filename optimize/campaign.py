@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,7 @@ class Campaign:
             "optimizer": {"name": self.optimizer.name, "share": self.optimizer.share, **self.optimizer.settings},
             "max_calls": self.spec.max_calls,
             "seed": self.spec.seed,
-            "versions": {name: version(name) for name in VERSIONED},
+            "versions": {name: _version(name) for name in VERSIONED},
         }
 
     def run(self, out: Path, watcher: Watcher | None = None) -> dict[str, Any]:
@@ -323,6 +323,13 @@ def _schema(program: DiscoRAG, role: str) -> str:
     """Digest of a role's inputs and of the schema of its output."""
     signature = roles_of(program)[role].predict.signature
     return digest({"inputs": list(signature.input_fields), "output": wire_schema(output_of(signature)[1])})
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from a clone that is not installed
+        return "not installed"
 
 
 def _rounded(figures: dict[str, float]) -> dict[str, float]:
