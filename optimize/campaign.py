@@ -171,7 +171,13 @@ class Campaign:
             budget.charge(f"preflight {name}")
             if name not in state["preflight"]:
                 watcher.say(f"Asking backbone {name!r} whether it is there.")
-                state["preflight"][name] = asdict(backbones.preflight(name))
+                found = backbones.preflight(name)
+                if found.json_schema == "ignored":
+                    watcher.say(
+                        f"Backbone {name!r} says it obeys JSON schemas and did not; replies will need more mending. "
+                        "Set capabilities.json_schema = false for it in disco.toml if that is so."
+                    )
+                state["preflight"][name] = asdict(found)
                 self.run_dir.write(state)
 
     def _measure_and_optimise(

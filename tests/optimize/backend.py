@@ -78,6 +78,7 @@ class Backend:
         received: Requests that arrived.
         on_request: Called with the running number of each request before it is answered; true leaves it unanswered.
         status: HTTP status to answer with.
+        stubborn: Whether the first answer to anything is of no use, so that every role asks twice.
     """
 
     def __init__(self) -> None:
@@ -86,6 +87,7 @@ class Backend:
         self.received = 0
         self.on_request: Callable[[int], bool] = lambda number: False
         self.status = 200
+        self.stubborn = False
         self.lock = threading.Lock()
 
     def config(self, folder: Path) -> Path:
@@ -115,7 +117,9 @@ def backend() -> Iterator[Backend]:
             if state.on_request(number):
                 self.close_connection = True
                 return
-            text = reply(body) if state.status == 200 else ""
+            first = "could not be used" not in str(body["messages"][-1]["content"])
+            useless = state.stubborn and first and "disco" not in str(body["messages"])
+            text = "I would rather not." if useless else reply(body)
             data: dict[str, Any] = {"error": {"message": "told to fail", "type": "error"}}
             if state.status == 200:
                 usage = {"prompt_tokens": len(str(body)) // 4, "completion_tokens": len(text) // 4}

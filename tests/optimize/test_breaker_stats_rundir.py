@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import dspy
@@ -21,7 +22,7 @@ def test_the_breaker_trips_on_a_failed_call_and_not_on_a_long_prompt() -> None:
     with dspy.context(callbacks=[breaker]):
         lm("fine")
         breaker.check()
-        lm.script.fail("other", dspy.ContextWindowExceededError("too long"))
+        lm.script.fail("other", dspy.ContextWindowExceededError(message="too long"))
         with pytest.raises(dspy.ContextWindowExceededError):
             lm("long")
         breaker.check()
@@ -34,7 +35,7 @@ def test_the_breaker_trips_on_a_failed_call_and_not_on_a_long_prompt() -> None:
     assert not isinstance(caught.value, Exception)
 
 
-def mean(scores: list[Score]) -> float:
+def mean(scores: Sequence[Score]) -> float:
     return sum(score.value for score in scores) / len(scores)
 
 

@@ -89,9 +89,7 @@ def test_a_good_proposal_is_taken_and_its_prompt_is_short() -> None:
     assert len(requests) == 1 and len(requests[0].text) < 6000
 
 
-@pytest.mark.parametrize(
-    "reply", ["no JSON at all", {"new_instruction": ""}, {"new_instruction": "Okay, let me think"}]
-)
+@pytest.mark.parametrize("reply", ["no JSON", {"new_instruction": ""}, {"new_instruction": "Okay, let me think"}])
 def test_a_bad_proposal_leaves_the_instructions_alone(reply: object) -> None:
     made, notes, _ = proposed(reply)
     assert made == {"parser.predict": "old"} and len(notes) == 1
