@@ -171,6 +171,17 @@ def test_nobody_listens() -> None:
     assert (caught.value.code, caught.value.retryable) == ("backbone/unreachable", True)
 
 
+def test_a_proxy_in_the_environment_does_not_hide_this_machines_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "example.org")
+    with fake_server() as server:
+        lm = backbones_for(server).lm("parser")
+        assert lm("hello") == ["ok"]
+        assert asyncio.run(lm.acall("hello")) == ["ok"]
+
+
 @pytest.mark.parametrize(("status", "calls"), [(429, 3), (500, 3), (400, 1), (401, 1), (404, 1)])
 def test_dspy_retries_what_may_pass_and_each_attempt_is_on_the_ledger(
     status: int, calls: int, monkeypatch: pytest.MonkeyPatch
