@@ -7,6 +7,7 @@ the text of a reply can still depend on what the slot held before, so equal runs
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import secrets
 import threading
@@ -101,7 +102,8 @@ def _start(model: str, context: int, threads: int) -> EmbeddedServer:
     # Before the import: spinning OpenMP threads on busy cores cost most of the speed.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
-        import xllamacpp
+        # By name: the extension module has no type information, and the extra may not be installed.
+        runtime: Any = importlib.import_module("xllamacpp")
     except ImportError as exc:
         raise DiscoError(
             "extra/local",
@@ -112,7 +114,7 @@ def _start(model: str, context: int, threads: int) -> EmbeddedServer:
     file = path(model)
     key = secrets.token_urlsafe(24)
     try:
-        handle = xllamacpp.Server(_params(xllamacpp, file, context, threads, key))
+        handle = runtime.Server(_params(runtime, file, context, threads, key))
     except (RuntimeError, ValueError) as exc:
         raise _not_started(model, str(exc)) from exc
     server = EmbeddedServer(model, str(handle.listening_address), context, threads, key, handle)

@@ -219,7 +219,9 @@ def test_roles_on_one_backbone_share_its_lm_and_a_copy_shares_everything() -> No
         assert copy.deepcopy(backbones) is backbones
         program = dspy.Predict("q -> a")
         program.lm = backbones.lm("parser")
-        assert program.deepcopy().lm.engine is backbones.lm("parser").engine
+        copied = program.deepcopy().lm
+        assert isinstance(copied, dspy.LM)
+        assert copied.engine is backbones.lm("parser").engine
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -259,7 +261,7 @@ def test_preflight_sees_whether_the_schema_is_obeyed(reply: str, verdict: str) -
 
 
 def test_fingerprints_name_the_model_and_endpoint_not_the_backbone() -> None:
-    a = {"model": "m", "api_base": "http://127.0.0.1:1/v1"}
+    a: dict[str, Any] = {"model": "m", "api_base": "http://127.0.0.1:1/v1"}
     table = {"one": a, "two": a, "other-server": {**a, "api_base": "http://127.0.0.1:2/v1"}}
     table["other-model"] = {**a, "model": "n"}
     table["no-schema"] = {**a, "capabilities": {"json_schema": False}}
