@@ -117,7 +117,7 @@ def variants() -> list[tuple[str, IndexSettings]]:
     chosen = [
         ("dense, text only", IndexSettings(embed_title=False, retrieval="dense")),
         ("bm25, text only", IndexSettings(embed_title=False, retrieval="bm25")),
-        ("hybrid k=10, text only", IndexSettings(embed_title=False, retrieval="hybrid", rrf_k=10)),
+        ("hybrid k=5, text only", IndexSettings(embed_title=False, retrieval="hybrid", rrf_k=5)),
         ("dense, with title", IndexSettings(embed_title=True, retrieval="dense")),
         ("bm25, with title", IndexSettings(embed_title=True, retrieval="bm25")),
     ]

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*|[^\w\s]|_")
 _ENDINGS = ("ing", "ed", "en", "ly", "s", "tion", "e", "y")
-_HARD = frozenset(",;:.!?()[]—–-\"“”")
+_HARD = frozenset(',;:.!?()[]—–-"“”')
 _VERBLIKE = frozenset(
-    "is are was were be been has have had do does did will would can could may might must should said says "
-    "became made took gave got went came found used".split(" ")
+    ["is", "are", "was", "were", "be", "been", "has", "have", "had", "do", "does", "did", "will", "would", "can", "could", "may", "might", "must", "should", "said", "says", "became", "made", "took", "gave", "got", "went", "came", "found", "used"]
 )
 
 

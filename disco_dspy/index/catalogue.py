@@ -289,7 +289,7 @@ def put_tree(connection: sa.Connection, text_sha256: str, fingerprint: str, tree
         sa.insert(trees).values(
             text_sha256=text_sha256,
             fingerprint=fingerprint,
-            tree=json.dumps(tree, ensure_ascii=False),
-            health=json.dumps(health, ensure_ascii=False),
+            tree=json.dumps(tree),
+            health=json.dumps(health),
         )
     )

@@ -321,4 +321,4 @@ class Updater:
 
 
 def _json(document: Document) -> str:
-    return json.dumps(dict(document.metadata), sort_keys=True, ensure_ascii=False)
+    return json.dumps(dict(document.metadata), sort_keys=True)
