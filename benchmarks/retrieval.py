@@ -1,8 +1,8 @@
 """Compares dense, BM25 and hybrid retrieval on passages of HotpotQA, MuSiQue and RAMDocs.
 
 Run: `python -m benchmarks.retrieval DATA --embedder minilm` (DATA holds `hotpotqa/`, `musique/`, `ramdocs/`), from the
-repository root. Each set's passages are pooled, duplicates by text removed, and indexed together, so a question competes
-with the passages of all others. Everything is deterministic; the output is a Markdown table.
+repository root. Each set's passages are pooled, duplicates removed, and indexed together, so a question competes with
+the passages of all others. Everything is deterministic; the output is a Markdown table.
 """
 
 from __future__ import annotations
@@ -167,10 +167,9 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder with hotpotqa/, musique/ and ramdocs/")
     parser.add_argument("--embedder", default="minilm", help="as in disco.toml")
     arguments = parser.parse_args()
-    from disco_dspy.config import Config
     from disco_dspy.embedders import load_embedder
 
-    embedder = load_embedder(arguments.embedder, Config())
+    embedder = load_embedder(arguments.embedder)
     run(load_sets(arguments.data), embedder, lambda line: sys.stdout.write(line + "\n"))
 
 

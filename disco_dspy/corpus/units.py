@@ -1,7 +1,7 @@
 """Finds where elementary discourse units (EDUs) may start, in English and Chinese.
 
-Sentence starts are certain. Inside an English sentence a table of weighted cues (words, endings and punctuation around the
-border) decides; it was fitted by `benchmarks/edu_cues.py` to gold EDUs. In Chinese, commas between clauses and
+Sentence starts are certain. Inside an English sentence a table of weighted cues (words, endings and punctuation around
+the border) decides; it was fitted by `benchmarks/edu_cues.py` to gold EDUs. In Chinese, commas between clauses and
 connectives decide.
 """
 

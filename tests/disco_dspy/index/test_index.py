@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -176,6 +177,15 @@ def test_reading(made: Path, corpus: Path) -> None:
             index.chunk("nothing")
         with pytest.raises(DiscoError, match="index/no-document"):
             index.document("nothing")
+
+
+def test_read_only_file_system(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with Index.open(made, HashEmbedder(), read_only=True) as index:
+        assert index.search("cats sleep", 1)[0].chunk.source == "a/cats.txt"
+        assert "immutable" in str(index._catalogue._engine.url)
+        with pytest.raises(DiscoError, match="index/read-only"):
+            index.update(made)
 
 
 def test_documents_with_overlap_are_put_together_again(tmp_path: Path) -> None:
