@@ -9,6 +9,7 @@ from typing import Any
 
 from signatures.evidence import Evidence, read_references
 from signatures.graph import Edge, RhetoricalGraph
+from signatures.reading import printable
 
 __all__ = ["Blueprint", "BlueprintHealth", "Evidence", "Step", "decode_blueprint"]
 
@@ -143,7 +144,7 @@ def _field(item: Any, name: str) -> Any:
 
 
 def _line(value: Any) -> str:
-    return "" if value is None else " ".join(str(value).split())
+    return "" if value is None else " ".join(printable(str(value)).split())
 
 
 def _says_nothing(text: str) -> bool:
