@@ -216,10 +216,15 @@ def _json(body: str) -> tuple[Any, bool]:
     """
     for start in sorted(at for at in (body.find("{"), body.find("[")) if at >= 0):
         try:
-            value, _ = json.JSONDecoder().raw_decode(body, start)
+            value, end = json.JSONDecoder().raw_decode(body, start)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) or start == 0 or any(isinstance(item, str | dict) for item in value):
+        alone = not (body[:start] + body[end:]).strip()
+        if (
+            isinstance(value, dict)
+            or any(isinstance(item, str | dict | list) for item in value)
+            or (alone and not value)
+        ):
             return value, False
     start = 0 if _LIKE_JSON.match(body) else body.find("{")
     if start < 0:

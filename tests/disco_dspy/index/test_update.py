@@ -69,13 +69,18 @@ def test_changed_renamed_removed(tmp_path: Path, corpus: Path) -> None:
         assert report.removed == ("facts.jsonl#2", "facts.jsonl#bj")
         assert (report.added, report.unchanged, report.embedded) == ((), 0, 1)
         assert len(embedder.asked) == paid + 1
-        assert contents(index) == {"felines.txt": "Cats sleep most of the day. " * 60, "deep/dogs.md": "# Dogs\n\nDogs also swim."}
+        assert contents(index) == {
+            "felines.txt": "Cats sleep most of the day. " * 60,
+            "deep/dogs.md": "# Dogs\n\nDogs also swim.",
+        }
         assert index.get_tree("t" * 64, "parser") == {"tree": 1}
         assert len(list((tmp_path / "index" / "vectors").iterdir())) == 1
         embedder_check = HashEmbedder()
         with index._catalogue.read() as connection:
             vectors = index._searcher._current_vectors(connection)
-        assert vectors.search(embedder_check.embed_query("# Dogs\n\nDogs also swim."), 1)[0][1] == pytest.approx(1, abs=1e-5)
+        assert vectors.search(embedder_check.embed_query("# Dogs\n\nDogs also swim."), 1)[0][1] == pytest.approx(
+            1, abs=1e-5
+        )
 
 
 def test_rename_that_changes_a_title_still_counts_as_rename(tmp_path: Path) -> None:

@@ -190,8 +190,9 @@ def test_a_reply_that_was_cut_says_so(lm: ScriptedLM, role: str) -> None:
     lm.script.replies["answer"] = "It rained all day [1]. It then became dark and nobody"
     lm.script.truncate(role, keep=0.8)
     made = ask(lm, role)
-    assert made.health.status == "flawed"
     assert "reply/cut" in made.health.codes()
+    # The grapher's only edge was lost with the end of the reply, so that it was asked again.
+    assert (made.health.status, made.health.attempts) == (("ok", 2) if role == "grapher" else ("flawed", 1))
 
 
 def test_retries_are_a_setting(lm: ScriptedLM) -> None:
@@ -241,6 +242,13 @@ def test_gold_edus_are_taken(lm: ScriptedLM) -> None:
     made = ask(lm, "parser", edus=edus, sentences=[1])
     assert made.tree.edus == edus
     assert "[2] although the sun shone. We left because it was late." in lm.script.requests[0].last
+
+
+def test_a_role_that_fails_for_good_leaves_its_last_reply_in_the_trace(lm: ScriptedLM) -> None:
+    lm.script.garble("grapher", times=2, text="[1] is about [2]")
+    with dspy.context(trace=[]):
+        ask(lm, "grapher")
+        assert [made.graph.edges for _, _, made in dspy.settings.trace] == [["[1] is about [2]"]]
 
 
 def test_retried_calls_leave_one_clean_trace(lm: ScriptedLM) -> None:
