@@ -121,7 +121,8 @@ def test_prose_is_no_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["See [1] and [2].", "Sorry [[ ## answer ## ]]", "[[ ## graph ## ]]", "[...]", "[1] is about [2]", "{}", "{"]
+    "text",
+    ["See [1] and [2].", "Sorry [[ ## answer ## ]]", "[[ ## graph ## ]]", "[...]", "[1] is about [2]", "{}", "{"],
 )
 def test_brackets_in_prose_are_no_empty_list(text: str) -> None:
     try:
