@@ -190,7 +190,10 @@ def test_a_changed_signature_names_role_and_part(
             lambda: Planner.append("mood", dspy.InputField(), str),
             "its fields were evidence, graph, task, question, plan",
         ),
-        (lambda: Planner.with_updated_fields("question", desc="other"), "descriptions"),
+        (
+            lambda: Planner.with_updated_fields("question", desc="other"),  # pyright: ignore[reportArgumentType]
+            "descriptions",
+        ),
     ],
 )
 def test_changed_code_is_noticed(artifact: Path, monkeypatch: pytest.MonkeyPatch, change: Any, words: str) -> None:

@@ -126,7 +126,7 @@ def test_frozen_roles_are_saved_and_flags_left_alone(tmp_path: Path) -> None:
     state = json.loads((tmp_path / "a" / PROGRAM).read_text(encoding="utf-8"))
     assert set(state) == {"metadata", *(f"{role}.predict" for role in ROLES)}
     loaded = disco_dspy.load(tmp_path / "a", backbones=Backbones.from_lm(scripted_lm()))
-    assert not any(module._compiled for _, module in loaded.named_sub_modules(dspy.Module))
+    assert not any(getattr(module, "_compiled", False) for _, module in loaded.named_sub_modules(dspy.Module))
     assert len(loaded.parser.predict.demos) == 1
     assert len(loaded.named_predictors()) == 4
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import dspy
@@ -19,7 +18,7 @@ from tests.snapshots import check_snapshot
 TEXTS = [
     (
         "Trial A",
-        "Adults low in vitamin D had 12% fewer cases of influenza, although only in winter. The trial ran for two years [3].",
+        "Adults low in vitamin D had 12% fewer cases of influenza, although only in winter. It ran for two years [3].",
     ),
     (
         "Trial B",
@@ -86,7 +85,13 @@ def written(lm: ScriptedLM, role: str) -> str:
 
 
 def shared(lm: ScriptedLM, *roles: str) -> str:
-    return os.path.commonprefix([lm.script.asked(role)[-1].text for role in roles])
+    texts = [lm.script.asked(role)[-1].text for role in roles]
+    same = 0
+    for letters in zip(*texts, strict=False):
+        if len(set(letters)) > 1:
+            break
+        same += 1
+    return texts[0][:same]
 
 
 @pytest.mark.parametrize("role", ["parser", "grapher", "planner", "generator"])

@@ -138,7 +138,7 @@ def test_an_empty_list_is_a_reply() -> None:
 
 
 def test_what_is_wrong_is_named() -> None:
-    with pytest.raises(AdapterParseError, match="^steps: "):
+    with pytest.raises(AdapterParseError, match=r"^steps: "):
         read(Planner, '{"no": 1}')
 
 
