@@ -83,21 +83,30 @@ def wire_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def narrowed(schema: dict[str, Any], items: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Returns a schema whose lists of strings are held to what this one call allows.
+    """Returns a schema whose lists are held to what this one call allows.
 
     Args:
         schema: From `wire_schema`.
-        items: By property: `pattern` of an item, `maxItems` of the list.
+        items: By property, `outer.inner` for a list inside the objects of a list: `pattern` of an item, `maxItems`.
+
+    Raises:
+        KeyError: If the schema has no such list.
     """
     made = copy.deepcopy(schema)
-    for name, rules in items.items():
-        node = made.get("properties", {}).get(name)
-        if node is not None and node.get("type") == "array":
-            if "pattern" in rules:
-                node["items"]["pattern"] = rules["pattern"]
-            if "maxItems" in rules:
-                node["maxItems"] = rules["maxItems"]
+    for path, rules in items.items():
+        node = made
+        for name in path.split("."):
+            node = node.get("items", node)["properties"][name]
+        if "pattern" in rules:
+            node["items"]["pattern"] = rules["pattern"]
+        if "maxItems" in rules:
+            node["maxItems"] = rules["maxItems"]
     return made
+
+
+def numbers_to(last: int) -> str:
+    """Returns a pattern for the numbers from 1 to `last`, as any regular-expression dialect reads it."""
+    return "(" + "|".join(str(number) for number in range(1, last + 1)) + ")"
 
 
 def one_of(labels: Iterable[str]) -> str | None:

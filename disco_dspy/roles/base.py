@@ -48,8 +48,7 @@ class Job:
         fallback: What the program goes on with when nothing usable came.
         without: What that means, for people, such as "The chunk is shown without a tree."
         max_tokens: Longest reply that makes sense; none leaves it to the backbone.
-        items: Narrower rules for lists of strings, by property, for servers that hold replies to a schema:
-            `{"spans": {"pattern": ..., "maxItems": ...}}`.
+        items: Narrower rules for lists, for servers that hold replies to a schema; see `shape.narrowed`.
     """
 
     inputs: dict[str, Any]

@@ -71,10 +71,18 @@ def test_only_the_generator_writes_text() -> None:
 def test_narrowing_leaves_the_shared_schema_alone() -> None:
     schema = wire_schema(ParserOutput)
     before = json.dumps(schema)
-    made = narrowed(schema, {"spans": {"maxItems": 3, "pattern": "^x$"}, "other": {"maxItems": 1}})
+    made = narrowed(schema, {"spans": {"maxItems": 3, "pattern": "^x$"}})
     assert made["properties"]["spans"]["maxItems"] == 3
     assert made["properties"]["spans"]["items"]["pattern"] == "^x$"
     assert json.dumps(schema) == before
+
+
+def test_lists_inside_a_list_are_narrowed() -> None:
+    made = narrowed(wire_schema(PlannerOutput), {"steps": {"maxItems": 2}, "steps.evidence": {"pattern": "^1$"}})
+    assert made["properties"]["steps"]["maxItems"] == 2
+    assert made["properties"]["steps"]["items"]["properties"]["evidence"]["items"]["pattern"] == "^1$"
+    with pytest.raises(KeyError):
+        narrowed(wire_schema(PlannerOutput), {"stairs": {"maxItems": 2}})
 
 
 def test_patterns_only_of_labels_that_every_server_reads_alike() -> None:
