@@ -10,6 +10,7 @@ import pytest
 
 from disco_dspy.backbones import Backbones
 from disco_dspy.corpus.types import Chunk
+from disco_dspy.engines import Call
 from disco_dspy.passages import Passages, chunk_of
 from disco_dspy.program import DiscoRAG
 from disco_dspy.settings import ProgramSettings
@@ -274,6 +275,31 @@ def test_parse_chunk_stores(lm: ScriptedLM) -> None:
     with dspy.context(lm=lm):
         made = DiscoRAG(trees=store).parse_chunk(chunk_of(TEXTS[0], "a"))
     assert made.tree.text == TEXTS[0] and made.health.status == "ok" and len(store.rows) == 1
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_a_spent_budget_stops_the_parsing(asynchronous: bool) -> None:
+    calls: list[str] = []
+
+    def guard(call: Call) -> None:
+        if len(calls) == 2:
+            raise DiscoError("budget/spent", "No call left.", "Raise --max-calls.")
+        calls.append(call.role)
+
+    lm = scripted_lm()
+    backbones = Backbones.from_engine(lm.script, lm._async_engine_spec, guard=guard, cache=False)
+    program = DiscoRAG(backbones=backbones, settings=ProgramSettings(parse_threads=1))
+    texts = [f"Group {n} was better, although it rained." for n in range(9)]
+    with pytest.raises(DiscoError, match="budget/spent"):
+        run(lm, program, asynchronous, chunks=texts)
+    assert calls == ["parser", "parser"] and len(lm.script.requests) == 2
+
+
+def test_a_new_retriever_keeps_a_store_given_apart(lm: ScriptedLM) -> None:
+    store, passages = Store(), Passages.of(TEXTS)
+    program = DiscoRAG(trees=store)
+    program.retriever = passages
+    assert program.trees is store and program.retriever is passages
 
 
 # -- retrieval -----------------------------------------------------------------------------------------------------
