@@ -154,7 +154,7 @@ def _says_nothing(text: str) -> bool:
 def _handles(step: Step, edge: Edge) -> bool:
     cited = {reference.chunk for reference in step.evidence}
     here = {edge.source, edge.target} & cited
-    if len(here) < 2 and step.reconcile and here:
+    if len(here) == 1:
         (other,) = {edge.source, edge.target} - here
         return re.search(rf"(?<![0-9.]){other}(?:\.[0-9]+)?(?![0-9])", step.reconcile) is not None
     return len(here) == 2

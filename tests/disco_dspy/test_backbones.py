@@ -171,6 +171,17 @@ def test_nobody_listens() -> None:
     assert (caught.value.code, caught.value.retryable) == ("backbone/unreachable", True)
 
 
+def test_a_proxy_in_the_environment_does_not_hide_this_machines_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "example.org")
+    with fake_server() as server:
+        lm = backbones_for(server).lm("parser")
+        assert lm("hello") == ["ok"]
+        assert asyncio.run(lm.acall("hello")) == ["ok"]
+
+
 @pytest.mark.parametrize(("status", "calls"), [(429, 3), (500, 3), (400, 1), (401, 1), (404, 1)])
 def test_dspy_retries_what_may_pass_and_each_attempt_is_on_the_ledger(
     status: int, calls: int, monkeypatch: pytest.MonkeyPatch
@@ -208,7 +219,9 @@ def test_roles_on_one_backbone_share_its_lm_and_a_copy_shares_everything() -> No
         assert copy.deepcopy(backbones) is backbones
         program = dspy.Predict("q -> a")
         program.lm = backbones.lm("parser")
-        assert program.deepcopy().lm.engine is backbones.lm("parser").engine
+        copied = program.deepcopy().lm
+        assert isinstance(copied, dspy.LM)
+        assert copied.engine is backbones.lm("parser").engine
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -248,7 +261,7 @@ def test_preflight_sees_whether_the_schema_is_obeyed(reply: str, verdict: str) -
 
 
 def test_fingerprints_name_the_model_and_endpoint_not_the_backbone() -> None:
-    a = {"model": "m", "api_base": "http://127.0.0.1:1/v1"}
+    a: dict[str, Any] = {"model": "m", "api_base": "http://127.0.0.1:1/v1"}
     table = {"one": a, "two": a, "other-server": {**a, "api_base": "http://127.0.0.1:2/v1"}}
     table["other-model"] = {**a, "model": "n"}
     table["no-schema"] = {**a, "capabilities": {"json_schema": False}}

@@ -55,7 +55,7 @@ def test_any_text_gives_an_answer_whose_marks_all_exist(text: str) -> None:
     ("text", "expected", "removed"),
     [
         ("Yes [1], but not here [3.2].", "Yes [1], but not here [3.2].", ()),
-        ("Yes [9]. No [3.3].", "Yes. No.", ("[9]", "[3.3]")),
+        ("Yes [9]. No [3.3][1.0].", "Yes. No.", ("[9]", "[3.3]", "[1.0]")),
         ("Both [1, 3.2; 7].", "Both [1][3.2].", ("[7]",)),
         ("All [1-3] of [3.1–3.2].", "All [1][2][3] of [3.1][3.2].", ()),
         ("One [chunk 1 and EDU 3.2].", "One [1][3.2].", ()),

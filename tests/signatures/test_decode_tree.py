@@ -155,6 +155,18 @@ def test_without_votes_the_tree_branches_right_inside_sentences_then_over_them()
     assert [(node.first, node.last) for node in plain.nodes] == [(1, 4), (2, 4), (3, 4)]
 
 
+def test_the_prior_is_only_as_heavy_as_its_weight() -> None:
+    spans = {
+        weight: [
+            (node.first, node.last)
+            for node in decode(4, ["1-2 NS cause"], sentence_starts=range(1, 5), prior_weight=weight)[0].nodes
+        ]
+        for weight in (0.05, 1.5)
+    }
+    assert spans[0.05] == [(1, 4), (1, 2), (3, 4)]
+    assert spans[1.5] == [(1, 4), (2, 4), (3, 4)]
+
+
 def test_one_edu_is_a_leaf_and_no_failure() -> None:
     tree, health = decode(1, ["1-2 NS cause"])
     assert tree.nodes == () and health.status == "repaired" and health.spans_lost == 1

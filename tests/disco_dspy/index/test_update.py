@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +142,26 @@ def test_a_file_that_cannot_be_read_now_keeps_its_old_text(tmp_path: Path, corpu
         assert report.kept == ("facts.jsonl#2", "facts.jsonl#bj") and report.removed == ()
         assert [problem.code for problem in report.failed] == ["corpus/unreadable"]
         assert contents(index) == before and report.documents == 4
+
+
+def test_a_folder_that_cannot_be_listed_now_keeps_its_documents(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("deep"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listed(path)
+
+    with Index.create(tmp_path / "i", IndexSettings(), HashEmbedder()) as index:
+        index.update(corpus)
+        before = contents(index)
+        monkeypatch.setattr(os, "scandir", refuse)
+        report = index.update(corpus)
+        assert report.kept == ("deep/dogs.md",) and report.removed == ()
+        assert [(problem.source, problem.code) for problem in report.failed] == [("deep", "corpus/unreadable")]
+        assert contents(index) == before
 
 
 def test_the_index_may_lie_inside_the_corpus(tmp_path: Path, corpus: Path) -> None:
