@@ -18,9 +18,7 @@ class DiscoError(Exception):
             6 artifact refused, 7 busy.
     """
 
-    def __init__(
-        self, code: str, sentence: str, remedy: str, *, retryable: bool = False, exit_code: int = 3
-    ) -> None:
+    def __init__(self, code: str, sentence: str, remedy: str, *, retryable: bool = False, exit_code: int = 3) -> None:
         super().__init__(code, sentence, remedy)
         self.code = code
         self.sentence = sentence
