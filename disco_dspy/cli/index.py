@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
+from rich.console import Group, RenderableType
 
 from disco_dspy.cli import failures
 from disco_dspy.cli.options import (
@@ -20,15 +20,16 @@ from disco_dspy.cli.options import (
     QuietFlag,
 )
 from disco_dspy.cli.progress import Steps
-from disco_dspy.cli.terminal import Terminal, terminal
+from disco_dspy.cli.terminal import terminal
 from disco_dspy.show.text import plain
+from signatures.errors import DiscoError, nearest
 
 if TYPE_CHECKING:
     from disco_dspy.config import Config
-    from disco_dspy.index.index import Index, IndexReport
+    from disco_dspy.index.index import IndexReport
     from disco_dspy.index.settings import IndexSettings
 
-_STAGES = {"read": "read", "embed": "embed", "write": "write"}
+_SHOWN = 20
 
 
 def index(
@@ -74,7 +75,7 @@ def index(
 
     Unchanged text is neither embedded nor parsed again. Files that cannot be read are reported and the rest is indexed (exit code 4).
     """
-    from disco_dspy.cli.session import load_settings, open_config
+    from disco_dspy.cli.session import open_config, open_embedder
     from disco_dspy.index.index import Index
 
     screen = terminal()
@@ -87,18 +88,92 @@ def index(
         "title_field": title_field,
         "id_field": id_field,
     }
-    settings = _settings(Index, index_dir, loaded, preset, {key: value for key, value in given.items() if value is not None})
-    _check_source(folder)
-    with Index.open_or_create(index_dir, settings, load_settings.embedder(loaded, screen)) as opened:
+    settings = _settings(index_dir, loaded, preset, {key: value for key, value in given.items() if value is not None})
+    _check_source(folder, settings)
+    with Index.open_or_create(index_dir, settings, open_embedder(loaded, screen)) as opened:
         with Steps(screen) as steps:
             report = opened.update(
                 folder,
-                progress=lambda event: steps.update(_STAGES[event.stage], event.done, event.total),
+                progress=lambda event: steps.update(event.stage, event.done, event.total),
                 wait=wait,
             )
         parsed = None
         if parse:
-            parsed = load_settings.parse_all(opened, loaded, backbone, program, screen)
+            parsed = parse_all(opened, loaded, backbone, program, screen)
         screen.result(_facts(report, index_dir, parsed), _view(report, index_dir, parsed))
     if report.failed:
         raise typer.Exit(failures.INCOMPLETE)
+
+
+def _settings(path: Path, config: Config, preset_name: str | None, given: dict[str, Any]) -> IndexSettings:
+    """What is asked for: the command line over the preset or the file, over what the index was made with."""
+    from pydantic import ValidationError
+
+    from disco_dspy.index.index import Index
+    from disco_dspy.index.settings import IndexSettings, preset
+
+    base: dict[str, Any] = {}
+    if preset_name is not None:
+        base = preset(preset_name).model_dump()
+    else:
+        if Index.exists(path):
+            with Index.open(path, read_only=True) as existing:
+                base = existing.settings.model_dump()
+        base |= config.index
+    try:
+        return IndexSettings.model_validate(base | given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the combination of settings"
+        if first["type"] == "extra_forbidden":
+            remedy = nearest(place, IndexSettings.model_fields)
+        else:
+            remedy = "Correct it on the command line or in the [index] table of disco.toml."
+        raise DiscoError("settings/invalid", f"The index setting {place}: {first['msg']}.", remedy) from error
+
+
+def _check_source(folder: Path, settings: IndexSettings) -> None:
+    """Refuses a missing or empty folder before an index is made or a model is offered for it."""
+    from disco_dspy.corpus.loaders import load_folder
+
+    next(iter(load_folder(folder, settings)), None)
+
+
+def _facts(report: IndexReport, path: Path, parsed: dict[str, int] | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "index": str(path),
+        "added": list(report.added),
+        "changed": list(report.changed),
+        "renamed": [list(pair) for pair in report.renamed],
+        "removed": list(report.removed),
+        "kept": list(report.kept),
+        "unchanged": report.unchanged,
+        "documents": report.documents,
+        "chunks": report.chunks,
+        "embedded": report.embedded,
+        "failed": [asdict(problem) for problem in report.failed],
+        "skipped": [asdict(problem) for problem in report.skipped],
+    }
+    return facts if parsed is None else facts | {"parsed": parsed}
+
+
+def _view(report: IndexReport, path: Path, parsed: dict[str, int] | None) -> RenderableType:
+    counts = {
+        "added": len(report.added),
+        "changed": len(report.changed),
+        "renamed": len(report.renamed),
+        "removed": len(report.removed),
+        "kept as they were": len(report.kept),
+        "unchanged": report.unchanged,
+    }
+    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing changed"
+    line = f"{path}: {report.documents} documents, {report.chunks} chunks ({told}; {report.embedded} texts embedded)"
+    parts: list[RenderableType] = [plain(line)]
+    if parsed is not None:
+        parts.append(plain(f"trees: {parsed['stored']} stored before, {parsed['parsed']} parsed, {parsed['failed']} failed"))
+    for problems, style in ((report.failed, "yellow"), (report.skipped, "dim")):
+        shown = problems[:_SHOWN]
+        parts += [plain(f"{each.severity} {each.source}: {each.sentence}", style) for each in shown]
+        if len(problems) > len(shown):
+            parts.append(plain(f"... and {len(problems) - len(shown)} more; --json lists all", style))
+    return Group(*parts)
