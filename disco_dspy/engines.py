@@ -174,6 +174,9 @@ class MeteredEngine(_Meter):
         call, started = self._begin(request)
         try:
             response = engine.complete(request)
+        except DiscoError as exc:
+            # The embedded model is not here or cannot start: no call was made.
+            raise CallRefused.of(exc) from exc
         except BaseException as exc:
             self._end(call, started, error=exc)
             raise
@@ -189,6 +192,8 @@ class MeteredEngine(_Meter):
             for event in engine.stream(request):
                 last = event
                 yield event
+        except DiscoError as exc:
+            raise CallRefused.of(exc) from exc
         except BaseException as exc:
             self._end(call, started, error=exc)
             raise
@@ -237,6 +242,8 @@ class AsyncMeteredEngine(_Meter):
         call, started = self._begin(request)
         try:
             response = await engine.complete(request)
+        except DiscoError as exc:
+            raise CallRefused.of(exc) from exc
         except BaseException as exc:
             self._end(call, started, error=exc)
             raise
@@ -252,6 +259,8 @@ class AsyncMeteredEngine(_Meter):
             async for event in engine.stream(request):
                 last = event
                 yield event
+        except DiscoError as exc:
+            raise CallRefused.of(exc) from exc
         except BaseException as exc:
             self._end(call, started, error=exc)
             raise

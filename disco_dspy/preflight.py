@@ -56,7 +56,8 @@ def preflight(lm: dspy.LM, backbone: str) -> PreflightReport:
     started = time.perf_counter()
     try:
         with role_scope("preflight"), dspy.context(disable_history=True):
-            outputs = lm('Reply with this JSON object: {"answer": "disco"}', cache=False, **options)
+            # One attempt: a person is waiting to hear what is wrong.
+            outputs = lm.copy(num_retries=0)('Reply with this JSON object: {"answer": "disco"}', cache=False, **options)
     except LMError as exc:
         raise explain_lm_error(exc, backbone) from exc
     first = outputs[0] if outputs else ""

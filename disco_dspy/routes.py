@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
+import re
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,6 +16,8 @@ from dspy.clients.engines.litellm_engine import AsyncLiteLLMEngine, LiteLLMEngin
 from dspy.clients.engines.lm15_engine import AsyncLM15Engine, LM15Engine, timeouts_for
 from dspy.lm15 import (
     AccessPolicy,
+    ContextLengthError,
+    InvalidRequestError,
     LM15Error,
     OpenAIChatCompat,
     ProviderDefinition,
@@ -73,7 +78,7 @@ def engine_factory(name: str, backbone: BackboneConfig, *, asynchronous: bool) -
         asynchronous: Make the asynchronous engine.
     """
     if backbone.kind == "embedded":
-        return lambda: _embedded(backbone, asynchronous)
+        return lambda: _AsyncEmbedded(backbone) if asynchronous else _Embedded(backbone)
     if backbone.api_base is not None:
         address = backbone.api_base
         return lambda: _declared(backbone, address, read_key(name, backbone), asynchronous)
@@ -111,14 +116,97 @@ def _declared(backbone: BackboneConfig, address: str, key: str | None, asynchron
         providers=(definition,),
         timeouts=timeouts_for(backbone.timeout),
     )
-    return AsyncLM15Engine(config) if asynchronous else LM15Engine(config)
+    return _AsyncServer(AsyncLM15Engine(config)) if asynchronous else _Server(LM15Engine(config))
 
 
-def _embedded(backbone: BackboneConfig, asynchronous: bool) -> Any:
-    from disco_dspy.embedded import start
+class _Server:
+    """Says "the prompt is too long" in DSPy's own terms, which it only knows for OpenAI's wording."""
 
-    server = start(backbone.model, context=backbone.context, threads=backbone.threads)
-    return _declared(backbone, f"{server.address}/v1", None, asynchronous)
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def complete(self, request: Request) -> Response:
+        try:
+            return self.inner.complete(request)
+        except InvalidRequestError as exc:
+            raise _context_error(exc) from exc
+
+    def stream(self, request: Request) -> Any:
+        return self.inner.stream(request)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+class _AsyncServer(_Server):
+    async def complete(self, request: Request) -> Response:
+        try:
+            return await self.inner.complete(request)
+        except InvalidRequestError as exc:
+            raise _context_error(exc) from exc
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+# llama.cpp, vLLM, SGLang and Ollama each word it their own way; none sends OpenAI's code.
+_TOO_LONG = re.compile(
+    r"context (size|length|window)|maximum (context|model) length|max_model_len|longer than the model", re.I
+)
+
+
+def _context_error(exc: InvalidRequestError) -> InvalidRequestError:
+    if isinstance(exc, ContextLengthError) or not _TOO_LONG.search(exc.message):
+        return exc
+    return ContextLengthError(exc.message, provider=exc.provider, status=exc.status, request_id=exc.request_id)
+
+
+class _Embedded:
+    """The embedded server, started at the first call and again when someone stopped it in between."""
+
+    def __init__(self, backbone: BackboneConfig) -> None:
+        self.backbone = backbone
+        self._lock = threading.Lock()
+        self._address = ""
+        self._inner: Any = None
+
+    def _ready(self, asynchronous: bool) -> Any:
+        from disco_dspy.embedded import start
+
+        server = start(self.backbone.model, context=self.backbone.context, threads=self.backbone.threads)
+        with self._lock:
+            if server.address != self._address:
+                self._address = server.address
+                self._inner = _declared(self.backbone, f"{server.address}/v1", None, asynchronous)
+            return self._inner
+
+    def complete(self, request: Request) -> Response:
+        return self._ready(False).complete(request)
+
+    def stream(self, request: Request) -> Any:
+        return self._ready(False).stream(request)
+
+    def close(self) -> None:
+        with self._lock:
+            inner, self._inner, self._address = self._inner, None, ""
+        if inner is not None:
+            inner.close()
+
+
+class _AsyncEmbedded(_Embedded):
+    async def complete(self, request: Request) -> Response:
+        return await (await asyncio.to_thread(self._ready, True)).complete(request)
+
+    async def stream(self, request: Request) -> Any:
+        inner = await asyncio.to_thread(self._ready, True)
+        async for event in inner.stream(request):
+            yield event
+
+    async def aclose(self) -> None:
+        with self._lock:
+            inner, self._inner, self._address = self._inner, None, ""
+        if inner is not None:
+            await inner.aclose()
 
 
 def _hosted(backbone: BackboneConfig, key: str | None, asynchronous: bool) -> Any:

@@ -33,12 +33,14 @@ class Part:
         package: Package name.
         version: Exact version.
         member: Path of the slice inside the archive.
+        bytes: Size of the slice.
         sha256: Digest of the archive.
     """
 
     package: str
     version: str
     member: str
+    bytes: int
     sha256: str
 
 

@@ -1,0 +1,128 @@
+"""A language model served inside this process: llama.cpp's own HTTP server, on loopback, on a free port.
+
+Settings that touch results are fixed here: one slot, prompt cache on, no host cache of old prompts. At temperature 0
+the text of a reply can still depend on what the slot held before, so equal runs make their calls in equal order.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from disco_dspy.models import path, registered
+from signatures.errors import DiscoError
+
+
+@dataclass
+class EmbeddedServer:
+    """A running server.
+
+    Attributes:
+        model: Model name.
+        address: Base address without a path, `http://127.0.0.1:<port>`.
+        context: Context window, tokens.
+        threads: CPU threads.
+    """
+
+    model: str
+    address: str
+    context: int
+    threads: int
+    _handle: Any
+
+    def stop(self) -> None:
+        """Stops the server and frees the model's memory; harmless when it is stopped."""
+        # llama.cpp's server ends when its last handle is dropped.
+        self._handle = None
+        with _lock:
+            for key, server in list(_running.items()):
+                if server is self:
+                    del _running[key]
+
+
+_running: dict[tuple[str, int, int], EmbeddedServer] = {}
+_lock = threading.RLock()
+
+
+def start(model: str, *, context: int = 8192, threads: int | None = None) -> EmbeddedServer:
+    """Returns the server of a model, starting it when this process has none.
+
+    Args:
+        model: Registered model name with format `gguf`.
+        context: Context window, tokens; the prompt and the reply must fit.
+        threads: CPU threads; None takes every core.
+
+    Raises:
+        DiscoError: `extra/local` when the runtime is not installed; `model/absent` when the file is not here;
+            `backbone/embedded` when the model cannot be loaded.
+    """
+    count = threads or os.cpu_count() or 1
+    key = (model, context, count)
+    with _lock:
+        if key not in _running:
+            _running[key] = _start(model, context, count)
+        return _running[key]
+
+
+def running() -> tuple[EmbeddedServer, ...]:
+    """Returns the servers of this process."""
+    with _lock:
+        return tuple(_running.values())
+
+
+def stop_all() -> None:
+    """Stops every server of this process; also runs at its end."""
+    for server in running():
+        server.stop()
+
+
+# A forked child must not think it owns the parent's server threads.
+os.register_at_fork(after_in_child=_running.clear)
+atexit.register(stop_all)
+
+
+def _start(model: str, context: int, threads: int) -> EmbeddedServer:
+    if registered(model).format != "gguf":
+        raise DiscoError(
+            "model/kind", f"The model {model!r} is no language model.", "Choose one with format gguf.", exit_code=3
+        )
+    # Before the import: spinning OpenMP threads on busy cores cost most of the speed.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    try:
+        import xllamacpp
+    except ImportError as exc:
+        raise DiscoError(
+            "extra/local",
+            "The runtime for embedded models is not installed.",
+            'Run `pip install "disco-dspy[local]"`, or name an endpoint in disco.toml.',
+            exit_code=5,
+        ) from exc
+    file = path(model)
+    try:
+        handle = xllamacpp.Server(_params(xllamacpp, file, context, threads))
+    except (RuntimeError, ValueError) as exc:
+        raise DiscoError(
+            "backbone/embedded",
+            f"The model {model!r} could not be started: {exc}.",
+            "Check the free memory, or lower context for this backbone in disco.toml.",
+            exit_code=5,
+        ) from exc
+    return EmbeddedServer(model, str(handle.listening_address), context, threads, handle)
+
+
+def _params(runtime: Any, file: Path, context: int, threads: int) -> Any:
+    params = runtime.CommonParams()
+    params.model.path = str(file)
+    params.n_ctx = context
+    params.n_parallel = 1
+    params.port = 0
+    params.cache_prompt = True
+    params.cache_ram_mib = 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.verbosity = 0
+    params.ui = False
+    return params
