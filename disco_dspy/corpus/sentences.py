@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from disco_dspy.corpus.wordlist import words_of
+
 # After these a full stop is not an end, whatever follows.
-_TITLES = frozenset(
+_TITLES = words_of(
     "mr mrs ms dr prof st gen gov sen rep lt col sgt capt rev hon jr sr vs fig figs eq eqs no nos vol pp p ch sec "
-    "ed eds trans approx al cf e.g i.e viz ca resp dept univ mt".split()
+    "ed eds trans approx al cf e.g i.e viz ca resp dept univ mt"
 )
 # After these a full stop is an end only before a capital that opens a new clause; months and company forms.
-_SOFT = frozenset(
-    "etc inc ltd co corp bros jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m u.s u.k u.n".split()
-)
-_STARTERS = frozenset(
+_SOFT = words_of("etc inc ltd co corp bros jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m u.s u.k u.n")
+_STARTERS = words_of(
     "the a an in on at it he she they we i you this that these those but and however if when while as for to there "
-    "its his her their our my what who why how according after before since although".split()
+    "its his her their our my what who why how according after before since although"
 )
 _CJK_END = "。！？｡‼⁇⁈⁉"
 _CLOSERS = "\"'”’»)]}）】」』》〉"

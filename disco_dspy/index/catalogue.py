@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -97,7 +98,7 @@ class Catalogue:
         self.read_only = read_only
         path = (folder / NAME).resolve()
         if read_only:
-            url = f"sqlite:///file:{sa.engine.url.quote_plus(str(path)).replace('%2F', '/')}?mode=ro&uri=true"
+            url = f"sqlite:///file:{quote(str(path))}?mode=ro&uri=true"
         else:
             url = sa.URL.create("sqlite", database=str(path))
         self._engine = sa.create_engine(url, connect_args={"timeout": 30})
@@ -181,13 +182,24 @@ class Catalogue:
         return version
 
 
+def mapping(connection: sa.Connection, key: sa.Column[Any], value: sa.Column[Any]) -> dict[Any, Any]:
+    """Returns two columns of a table as a dictionary.
+
+    Args:
+        connection: An open one.
+        key: A unique column.
+        value: Another of the same table.
+    """
+    return {row[0]: row[1] for row in connection.execute(sa.select(key, value))}
+
+
 def get_meta(connection: sa.Connection) -> dict[str, str]:
     """Returns all entries of `meta`.
 
     Args:
         connection: An open one.
     """
-    return {key: value for key, value in connection.execute(sa.select(meta.c.key, meta.c.value))}
+    return mapping(connection, meta.c.key, meta.c.value)
 
 
 def put_meta(connection: sa.Connection, entries: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
@@ -86,3 +86,17 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def folder_bytes(folder: Path) -> int:
+    """Returns the bytes of all files below a folder; files that vanish meanwhile count as none.
+
+    Args:
+        folder: The folder.
+    """
+    total = 0
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            if file.is_file():
+                total += file.stat().st_size
+    return total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -13,20 +12,16 @@ import sqlalchemy as sa
 
 from disco_dspy.corpus.types import Chunk, Document
 from disco_dspy.index import catalogue as cat
-from disco_dspy.index.disk import disk_errors
-from disco_dspy.index.lexical import Lexical, fuse
+from disco_dspy.index.disk import disk_errors, folder_bytes
 from disco_dspy.index.lock import write_lock
 from disco_dspy.index.protocols import Embedder
 from disco_dspy.index.reports import DocumentInfo, Hit, IndexReport, IndexStatus, Progress, ProgressEvent
+from disco_dspy.index.search import Searcher
 from disco_dspy.index.settings import IndexSettings
 from disco_dspy.index.update import Updater, clean
-from disco_dspy.index.vectors import Vectors
 from signatures.errors import DiscoError
 
 __all__ = ["Hit", "Index", "IndexReport", "IndexStatus", "ProgressEvent"]
-
-# Candidates each ranking gives to the fusion.
-_FUSED = 100
 
 
 class Index:
@@ -40,9 +35,7 @@ class Index:
         self.read_only = catalogue.read_only
         self._catalogue = catalogue
         self._embedder = embedder
-        self._loading = threading.RLock()
-        self._vectors: tuple[int, Vectors] | None = None
-        self._lexical: tuple[int, Lexical] | None = None
+        self._searcher = Searcher(path, catalogue)
         with catalogue.read() as connection:
             facts = cat.get_meta(connection)
         self.settings = IndexSettings.model_validate_json(facts["settings"])
@@ -176,7 +169,7 @@ class Index:
 
     def close(self) -> None:
         """Frees the files and the memory; the object is of no use afterwards."""
-        self._vectors = self._lexical = None
+        self._searcher.forget()
         self._catalogue.close()
 
     def __enter__(self) -> Index:
@@ -198,8 +191,8 @@ class Index:
     def update(self, source: str | Path, *, progress: Progress | None = None, wait: float = 0.0) -> IndexReport:
         """Makes the index equal to a folder: added, changed, renamed and removed files.
 
-        All of it becomes visible in one commit. Killed at any moment, the index opens as it was before, and the next run
-        reuses every embedding that was finished.
+        All of it becomes visible in one commit. Killed at any moment, the index opens as it was before, and the next
+        run reuses every embedding that was finished.
 
         Args:
             source: The corpus folder, or one file.
@@ -239,40 +232,7 @@ class Index:
         if way != "bm25" and self._embedder is None:
             raise self._no_embedder()
         query = self._embedder.embed_query(question) if way != "bm25" and self._embedder is not None else None
-        with self._catalogue.read() as connection:
-            among = cat.numbers_in_scope(connection, scope) if scope else None
-            pool = k if way != "hybrid" else max(k, _FUSED)
-            rankings: list[list[tuple[int, float]]] = []
-            if query is not None:
-                rankings.append(self._current_vectors(connection).search(query, pool, among))
-            if way != "dense":
-                rankings.append(self._current_lexical(connection).search(question, pool, among))
-            best = fuse(rankings, k, self.settings.rrf_k) if way == "hybrid" else rankings[0]
-            found = cat.chunks_by_number(connection, [number for number, _ in best])
-        return [Hit(found[number], score) for number, score in best]
-
-    def _current_vectors(self, connection: sa.Connection) -> Vectors:
-        facts = cat.get_meta(connection)
-        generation = int(facts["generation"])
-        with self._loading:
-            if self._vectors is None or self._vectors[0] != generation:
-                dimension = int(facts["dimension"])
-                vectors = Vectors(dimension)
-                if generation:
-                    name = self.path / "vectors" / f"{generation:06d}.faiss"
-                    vectors = Vectors.read(name, dimension, int(facts["vector_bytes"]))
-                self._vectors = (generation, vectors)
-            return self._vectors[1]
-
-    def _current_lexical(self, connection: sa.Connection) -> Lexical:
-        generation = int(cat.get_meta(connection)["generation"])
-        with self._loading:
-            if self._lexical is None or self._lexical[0] != generation:
-                query = sa.select(cat.chunks.c.number, cat.documents.c.title, cat.chunks.c.text).join(cat.documents)
-                rows = connection.execute(query.order_by(cat.chunks.c.number)).all()
-                texts = [f"{title}\n{text}" if self.settings.embed_title else text for _, title, text in rows]
-                self._lexical = (generation, Lexical([row[0] for row in rows], texts))
-            return self._lexical[1]
+        return self._searcher.search(question, query, k, scope, self.settings)
 
     def _no_embedder(self) -> DiscoError:
         return DiscoError(
@@ -330,7 +290,7 @@ class Index:
         )
         with self._catalogue.read() as connection:
             rows = connection.execute(query).all()
-        return [DocumentInfo(*row[:4], json.loads(row[4]), *row[5:]) for row in rows]
+        return [DocumentInfo(i, s, t, h, json.loads(m), n, end) for i, s, t, h, m, n, end in rows]
 
     def document(self, id: str) -> Document:
         """Returns one document with its text, put together from its chunks.
@@ -360,7 +320,8 @@ class Index:
                 connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
                 for table in (cat.documents, cat.chunks, cat.trees, cat.pending)
             ]
-        size = sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+        with disk_errors(self.path):
+            size = folder_bytes(self.path)
         return IndexStatus(
             path=self.path,
             documents=counts[0],

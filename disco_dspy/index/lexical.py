@@ -8,14 +8,16 @@ import bm25s
 import numpy as np
 import regex
 
+from disco_dspy.corpus.wordlist import words_of
+
 # Scripts written without spaces between words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _RUNS = regex.compile(
     rf"(?P<unspaced>[{_UNSPACED}][{_UNSPACED}\p{{M}}ー]*)|(?P<word>(?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}\p{{M}}])+)"
 )
-_STOP = frozenset(
+_STOP = words_of(
     "a an and are as at be been but by did do does for from had has have he her him his how i in is it its of on or "
-    "she that the their them they this to was we were what when where which who whom whose why will with you".split()
+    "she that the their them they this to was we were what when where which who whom whose why will with you"
 )
 
 
@@ -50,8 +52,8 @@ class Lexical:
         self._bm25: bm25s.BM25 | None = None
         terms = [words(text) for text in texts]
         if any(terms):
-            self._bm25 = bm25s.BM25()
-            self._bm25.index(terms, show_progress=False)
+            bm25 = self._bm25 = bm25s.BM25()
+            bm25.index(terms, show_progress=False)
 
     def search(self, question: str, k: int, among: Sequence[int] | None = None) -> list[tuple[int, float]]:
         """Returns at most `k` `(number, score)` pairs with a score above zero, best first, ties by number.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,18 +18,8 @@ from disco_dspy.index.lock import write_lock
 from disco_dspy.index.protocols import Embedder
 from disco_dspy.index.reports import IndexReport, Progress, ProgressEvent
 from disco_dspy.index.settings import IndexSettings
-from disco_dspy.index.vectors import Vectors
+from disco_dspy.index.vectors import Vectors, generation_file
 from signatures.errors import DiscoError
-
-
-def generation_file(folder: Path, generation: int) -> Path:
-    """Returns the vector file of a generation.
-
-    Args:
-        folder: The index.
-        generation: From 1.
-    """
-    return folder / "vectors" / f"{generation:06d}.faiss"
 
 
 def clean(folder: Path, catalogue: cat.Catalogue) -> None:
@@ -115,31 +105,17 @@ class Updater:
             facts = cat.get_meta(connection)
             rows = connection.execute(sa.select(cat.documents)).all()
             known = {row.source: _Known(row.id, row.title, row.sha256, row.metadata) for row in rows}
-            keys = {
-                number: key
-                for number, key in connection.execute(sa.select(cat.chunks.c.number, cat.chunks.c.vector_key))
-            }
+            keys = cat.mapping(connection, cat.chunks.c.number, cat.chunks.c.vector_key)
         old, intact = self._old_vectors(facts)
         plan = self._compare(source, known)
         if not plan.new and not plan.gone and intact and set(old.numbers()) == set(keys):
-            return _with(plan.report, chunks=len(keys), generation=int(facts["generation"]))
+            return replace(plan.report, chunks=len(keys), generation=int(facts["generation"]))
         pieces = [(document, list(self._cut(document))) for document in plan.new]
         first = int(facts["next_number"])
         numbered = list(enumerate((chunk for _, cut in pieces for chunk in cut), start=first))
         with self._catalogue.read() as connection:
-            leaving = set(
-                connection.scalars(
-                    sa.select(cat.chunks.c.number).join(cat.documents).where(cat.documents.c.source.in_(plan.gone))
-                )
-                if len(plan.gone) <= 500
-                else [
-                    number
-                    for number, name in connection.execute(
-                        sa.select(cat.chunks.c.number, cat.documents.c.source).join(cat.documents)
-                    )
-                    if name in plan.gone
-                ]
-            )
+            owners = connection.execute(sa.select(cat.chunks.c.number, cat.documents.c.source).join(cat.documents))
+            leaving = {number for number, owner in owners if owner in plan.gone}
         staying = [number for number in keys if number not in leaving]
         vectors, embedded = self._vectors(old, keys, staying, numbered)
         generation = int(facts["generation"]) + 1
@@ -148,7 +124,7 @@ class Updater:
         self._commit(plan, pieces, numbered, generation, size, source)
         sweep(self._folder, self._catalogue)
         self._tell(ProgressEvent("write", 1, 1))
-        return _with(plan.report, chunks=len(vectors), generation=generation, embedded=embedded)
+        return replace(plan.report, chunks=len(vectors), generation=generation, embedded=embedded)
 
     # -- steps --------------------------------------------------------------------------------------------------
 
@@ -283,8 +259,8 @@ class Updater:
             if rows.shape != (len(batch), dimension) or not np.isfinite(rows).all():
                 raise DiscoError(
                     "index/bad-vectors",
-                    f"Embedder {self._embedder.name!r} returned an array of shape {rows.shape} for {len(batch)} texts of "
-                    f"{dimension} dimensions, or values that are not finite.",
+                    f"Embedder {self._embedder.name!r} returned {rows.shape} for {len(batch)} texts of {dimension} "
+                    "dimensions, or values that are not finite.",
                     "Check the embedder.",
                 )
             with self._catalogue.write() as connection:
@@ -344,9 +320,3 @@ class Updater:
 
 def _json(document: Document) -> str:
     return json.dumps(dict(document.metadata), sort_keys=True, ensure_ascii=False)
-
-
-def _with(report: IndexReport, *, chunks: int, generation: int, embedded: int = 0) -> IndexReport:
-    from dataclasses import replace
-
-    return replace(report, chunks=chunks, generation=generation, embedded=embedded)

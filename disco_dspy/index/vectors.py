@@ -13,6 +13,16 @@ from disco_dspy.index.disk import sync_folder
 from signatures.errors import DiscoError
 
 
+def generation_file(folder: Path, generation: int) -> Path:
+    """Returns the vector file of a generation.
+
+    Args:
+        folder: The index.
+        generation: From 1.
+    """
+    return folder / "vectors" / f"{generation:06d}.faiss"
+
+
 class Vectors:
     """Exact inner-product search over unit vectors, addressed by integer ids.
 
@@ -71,7 +81,8 @@ class Vectors:
             raise ValueError(f"the query has {row.shape[1]} dimensions, the vectors {self.dimension}")
         options = None
         if among is not None:
-            options = faiss.SearchParameters(sel=faiss.IDSelectorBatch(np.asarray(among, dtype=np.int64)))
+            selector = faiss.IDSelectorBatch(np.asarray(among, dtype=np.int64))
+            options = faiss.SearchParameters(sel=selector)  # pyright: ignore[reportCallIssue]
         # One more than asked for would not settle ties at the border either; FAISS is deterministic there.
         scores, numbers = self._index.search(row, min(k, len(self)), params=options)  # pyright: ignore[reportCallIssue]
         found = [(int(n), float(s)) for n, s in zip(numbers[0], scores[0], strict=True) if n != -1]
@@ -86,7 +97,7 @@ class Vectors:
         temporary = path.with_name(path.name + ".tmp")
         try:
             with temporary.open("wb") as stream:
-                writer = faiss.PyCallbackIOWriter(stream.write)
+                writer = faiss.PyCallbackIOWriter(stream.write)  # pyright: ignore[reportAttributeAccessIssue]
                 faiss.write_index(self._index, writer)
                 del writer  # flushes FAISS's own buffer
                 stream.flush()
