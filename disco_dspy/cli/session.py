@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from disco_dspy.index.protocols import Embedder
     from disco_dspy.program import DiscoRAG
 
+LM_CACHE = "lm"
+"""Folder below the cache folder that keeps the models' replies, so that no call is made twice."""
+
 
 def open_config(path: Path | None) -> Config:
     """Returns the configuration: the file named, the nearest one, or the defaults."""
@@ -75,6 +78,7 @@ def open_backbones(config: Config, name: str | None, screen: Terminal) -> Backbo
     """
     from disco_dspy.backbones import Backbones
     from disco_dspy.cache import configure_lm_cache
+    from disco_dspy.models import cache_dir
 
     backbones = Backbones(config) if name is None else Backbones.single(name, config)
     used = backbones.used()
@@ -83,7 +87,7 @@ def open_backbones(config: Config, name: str | None, screen: Terminal) -> Backbo
         _require_local()
     if missing:
         _offer(missing, screen, _no_backbone(config, missing))
-    configure_lm_cache()
+    configure_lm_cache(cache_dir() / LM_CACHE)
     return backbones
 
 
