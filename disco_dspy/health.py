@@ -71,9 +71,7 @@ class Health:
         status = data["status"]
         if status not in STATUSES:
             raise ValueError(f"{status!r} is not a health status; known: {', '.join(STATUSES)}")
-        return cls(
-            str(data["role"]), status, int(data.get("attempts", 1)), problems, str(data.get("subject", ""))
-        )
+        return cls(str(data["role"]), status, int(data.get("attempts", 1)), problems, str(data.get("subject", "")))
 
 
 def worst(records: Iterable[Health]) -> Status:

@@ -144,7 +144,9 @@ class EvidenceFirst(_OneOutput, JSONAdapter):
         for number, demo in enumerate(self._demos(signature, demos), 1):
             shown = shown_demo(demo)
             fields = [field for field in (*SHARED, *own) if field in signature.input_fields]
-            sections = [text.replace("[[ ## ", "[[ ## example ", 1) for text in self._sections(signature, fields, shown)]
+            sections = [
+                text.replace("[[ ## ", "[[ ## example ", 1) for text in self._sections(signature, fields, shown)
+            ]
             parts += [f"# Example {number}", *sections, f"Reply: {neutralise(show_output(model, demo[name]))}"]
         return parts
 
