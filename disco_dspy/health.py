@@ -76,4 +76,8 @@ class Health:
 
 def worst(records: Iterable[Health]) -> Status:
     """Returns the worst status among the records; `ok` when there are none."""
-    return max((record.status for record in records), key=STATUSES.index, default="ok")
+    worst_yet: Status = "ok"
+    for record in records:
+        if STATUSES.index(record.status) > STATUSES.index(worst_yet):
+            worst_yet = record.status
+    return worst_yet

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
@@ -17,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 EXAMPLES = {"spans": "1-2 NS elaboration", "edges": "1>3 SUPPORTS", "evidence": "3.2"}
 ELLIPSIS = "..."
 
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _DROPPED = frozenset({"title", "description", "default", "examples"})
 _FENCE = re.compile(r"^\s*```[\w+-]*[ \t]*\n(.*?)\n?[ \t]*```\s*$", re.DOTALL)
 # Reasoning models served without a reasoning parser leave their thoughts in the reply.
@@ -76,6 +79,30 @@ def wire_schema(model: type[BaseModel]) -> dict[str, Any]:
     """
     schema = model.model_json_schema()
     return _inlined(schema, schema.get("$defs", {}))
+
+
+def narrowed(schema: dict[str, Any], items: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Returns a schema whose lists of strings are held to what this one call allows.
+
+    Args:
+        schema: From `wire_schema`.
+        items: By property: `pattern` of an item, `maxItems` of the list.
+    """
+    made = copy.deepcopy(schema)
+    for name, rules in items.items():
+        node = made.get("properties", {}).get(name)
+        if node is not None and node.get("type") == "array":
+            if "pattern" in rules:
+                node["items"]["pattern"] = rules["pattern"]
+            if "maxItems" in rules:
+                node["maxItems"] = rules["maxItems"]
+    return made
+
+
+def one_of(labels: Iterable[str]) -> str | None:
+    """Returns a pattern for any of these labels; none if one holds characters that patterns of servers may misread."""
+    names = list(labels)
+    return "(" + "|".join(names) + ")" if names and all(_PLAIN.fullmatch(name) for name in names) else None
 
 
 def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
@@ -202,4 +229,6 @@ def _is_lines(model: type[BaseModel]) -> bool:
 
 
 def _unread(signature: type[dspy.Signature], text: str, adapter: str, why: str) -> AdapterParseError:
-    return AdapterParseError(adapter_name=adapter, signature=signature, lm_response=text, message=why)
+    # DSPy annotates an instance where it wants the class.
+    wanted: Any = signature
+    return AdapterParseError(adapter_name=adapter, signature=wanted, lm_response=text, message=why)

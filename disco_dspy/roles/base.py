@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError
@@ -19,14 +19,6 @@ from signatures.errors import DiscoError
 
 QUOTE = 300
 """Characters of a refused reply that the next attempt quotes."""
-
-
-class Predicts(Protocol):
-    """What a role needs of `dspy.Predict`; optimizers may put something else in its place."""
-
-    signature: Any
-    demos: list[Any]
-    lm: dspy.BaseLM | None
 
 
 @dataclass(frozen=True)
@@ -54,6 +46,8 @@ class Job:
         fallback: What the program goes on with when nothing usable came.
         without: What that means, for people, such as "The chunk is shown without a tree."
         max_tokens: Longest reply that makes sense; none leaves it to the backbone.
+        items: Narrower rules for lists of strings, by property, for servers that hold replies to a schema:
+            `{"spans": {"pattern": ..., "maxItems": ...}}`.
     """
 
     inputs: dict[str, Any]
@@ -61,6 +55,7 @@ class Job:
     fallback: Any
     without: str
     max_tokens: int | None = None
+    items: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,7 @@ class Outcome:
     output: Any = None
     error: Exception | None = None
     cut: bool = False
-    quote: str = field(default="")
+    quote: str = ""
 
 
 class Role(dspy.Module):
@@ -206,7 +201,7 @@ class Role(dspy.Module):
         return self.result(decoded.value, Health(self.role, status, attempts, problems))
 
     def _ask(self, attempt: Attempt) -> Outcome:
-        lm, adapter = self.lm(), self.adapter.for_call(attempt.note)
+        lm, adapter = self.lm(), self.adapter.for_call(attempt.note, attempt.job.items)
         with dspy.context(lm=lm, adapter=adapter):
             try:
                 made = self.predict(**attempt.job.inputs, config=self._config(attempt, lm))
@@ -215,7 +210,7 @@ class Role(dspy.Module):
         return self._came(made, lm, adapter)
 
     async def _aask(self, attempt: Attempt) -> Outcome:
-        lm, adapter = self.lm(), self.adapter.for_call(attempt.note)
+        lm, adapter = self.lm(), self.adapter.for_call(attempt.note, attempt.job.items)
         with dspy.context(lm=lm, adapter=adapter):
             try:
                 made = await self.predict.acall(**attempt.job.inputs, config=self._config(attempt, lm))

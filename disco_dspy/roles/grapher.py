@@ -9,14 +9,15 @@ import dspy
 from disco_dspy.backbones import Backbones
 from disco_dspy.health import Health, Problem
 from disco_dspy.prompting.adapters import EvidenceFirst
+from disco_dspy.prompting.shape import one_of
 from disco_dspy.roles.base import Decoded, Job, Role
 from disco_dspy.settings import RoleSettings
 from signatures.graph import GraphHealth, RhetoricalGraph, decode_graph, encode_graph
 from signatures.grapher import Grapher
 from signatures.relations import Inventory
 
-TOKENS_PER_CHUNK = 32
-"""Reply tokens allowed per chunk, about three edges; a small model may otherwise go through all pairs."""
+EDGES_PER_CHUNK, TOKENS_PER_EDGE = 3, 12
+"""How long a reply may get: a small model may otherwise go through all pairs."""
 
 NO_EDGES = "none"
 
@@ -61,8 +62,13 @@ class GrapherRole(Role):
             return Decoded(graph, "repaired" if usable else "degraded", (problem,))
 
         inputs = {"evidence": evidence, "relations": self.inventory.describe()}
-        limit = TOKENS_PER_CHUNK * size + 32
-        return Job(inputs, decode, empty, "The answer is planned without relations between chunks.", limit)
+        most = EDGES_PER_CHUNK * size
+        labels = one_of(self.inventory.labels)
+        items = {
+            "edges": {"maxItems": most, **({"pattern": f"^[0-9]{{1,3}}>[0-9]{{1,3}} {labels}$"} if labels else {})}
+        }
+        limit = TOKENS_PER_EDGE * most + 32
+        return Job(inputs, decode, empty, "The answer is planned without relations between chunks.", limit, items)
 
 
 def show_graph(graph: RhetoricalGraph | None) -> str:

@@ -12,11 +12,12 @@ from disco_dspy.corpus.units import edu_starts, sentence_edus
 from disco_dspy.health import Health, Problem
 from disco_dspy.prompting.adapters import RoleFirst
 from disco_dspy.prompting.evidence import render_edus
+from disco_dspy.prompting.shape import one_of
 from disco_dspy.roles.base import Decoded, Job, Role
 from disco_dspy.settings import RoleSettings
 from signatures.decode_tree import decode_tree
 from signatures.parser import Parser
-from signatures.relations import Inventory
+from signatures.relations import NUCLEARITIES, Inventory
 from signatures.tree import Edu, RSTTree, edus_from_starts
 
 TOKENS_PER_SPAN = 16
@@ -73,4 +74,18 @@ class ParserRole(Role):
 
         inputs = {"relations": self.inventory.describe(), "chunk": render_edus(text, units)}
         limit = TOKENS_PER_SPAN * (len(units) - 1) + 32
-        return Job(inputs, decode, None, "The chunk is shown as plain text, without a tree.", limit)
+        items = {"spans": {"maxItems": len(units) - 1, **_pattern(self.inventory)}}
+        return Job(inputs, decode, None, "The chunk is shown as plain text, without a tree.", limit, items)
+
+
+def _pattern(inventory: Inventory) -> dict[str, str]:
+    """The pattern of a join, with the labels that each nuclearity allows."""
+    parts = []
+    for nuclearity in NUCLEARITIES:
+        labels = [relation.name for relation in inventory.relations if nuclearity in relation.nuclearity]
+        allowed = one_of(labels)
+        if labels and allowed is None:
+            return {}
+        if allowed:
+            parts.append(f"{nuclearity} {allowed}")
+    return {"pattern": f"^[0-9]{{1,3}}-[0-9]{{1,3}} ({'|'.join(parts)})$"}

@@ -22,11 +22,20 @@ MAX_TOKENS = 640
 
 _GENERIC_AFTER = """Plan the answer to the question as a short list of steps. Do not write the answer itself.
 
-Each step has `move` (what it does, a word or two), `say` (its content in one sentence, taken from the evidence) and `evidence` (the chunks it rests on, such as "5"). Leave `reconcile` empty. Use as few steps as the question needs."""
+- move: what the step does, in a word or two.
+- say: its content in one sentence, taken from the evidence.
+- evidence: the chunks it rests on, such as "5".
+- reconcile: "".
+Use as few steps as the question needs."""
 
-_GENERIC_BEFORE = """Plan how to answer the question as a short list of steps, before any evidence is known. Do not answer it.
+_GENERIC_BEFORE = """Plan how to answer the question as a short list of steps, before any evidence is known. Do not
+answer it.
 
-Each step has `move` (what it does, a word or two) and `say` (what the answer should establish there, in one sentence). Leave `evidence` and `reconcile` empty. Use as few steps as the question needs."""
+- move: what the step does, in a word or two.
+- say: what the answer should establish there, in one sentence.
+- evidence: [].
+- reconcile: "".
+Use as few steps as the question needs."""
 
 
 def planner_signature(mode: PlanMode) -> type[dspy.Signature]:
