@@ -39,6 +39,17 @@ def words(text: str) -> list[str]:
     return terms
 
 
+def searchable(title: str, source: str, text: str) -> str:
+    """Returns what is embedded and counted for a chunk: its text, after the document's title if it has a real one.
+
+    Args:
+        title: Empty for none.
+        source: A title that only repeats it says nothing.
+        text: The chunk's text.
+    """
+    return f"{title}\n{text.strip()}" if title and title != source else text.strip()
+
+
 class Lexical:
     """BM25 (k1 1.5, b 0.75, Lucene form) over the chunks of one generation, in memory.
 

@@ -14,6 +14,7 @@ from disco_dspy.corpus.chunking import chunk_text
 from disco_dspy.corpus.loaders import load_folder
 from disco_dspy.corpus.types import Chunk, Document, FileProblem, text_hash
 from disco_dspy.index import catalogue as cat
+from disco_dspy.index.lexical import searchable
 from disco_dspy.index.lock import write_lock
 from disco_dspy.index.protocols import Embedder
 from disco_dspy.index.reports import IndexReport, Progress, ProgressEvent
@@ -209,7 +210,8 @@ class Updater:
             yield Chunk.make(document, ordinal, start, end)
 
     def _input(self, chunk: Chunk) -> str:
-        return f"{chunk.title}\n{chunk.text.strip()}" if self._settings.embed_title else chunk.text.strip()
+        title = chunk.title if self._settings.embed_title else ""
+        return searchable(title, chunk.source, chunk.text)
 
     def _vectors(
         self, old: Vectors, keys: dict[int, str], staying: list[int], numbered: list[tuple[int, Chunk]]
