@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -148,8 +147,7 @@ def save(index: Path, trace: Trace) -> Path:
     path = folder / f"{trace.id}.json"
     part = path.with_suffix(".part")
     part.write_text(json.dumps(trace.to_dict(), ensure_ascii=False), encoding="utf-8", errors="backslashreplace")
-    os.replace(part, path)
-    return path
+    return part.replace(path)
 
 
 def names(index: Path) -> Sequence[str]:

@@ -12,8 +12,8 @@ import typer
 _WIDTH = 100
 _HEADING = """# The `disco` command
 
-Written by `make docs` from the commands' own `--help`; do not edit. Results go to stdout, progress and errors to stderr.
-Every option can be set by the environment variable named beside it.
+Written by `make docs` from the commands' own `--help`; do not edit. Results go to stdout,
+progress and errors to stderr. Every option can be set by the environment variable named beside it.
 """
 
 

@@ -107,7 +107,8 @@ def _packages() -> Iterator[Check]:
         try:
             yield Check(package, "ok", version(package))
         except PackageNotFoundError:
-            yield Check(package, "fail", "not installed", "Run `pip install disco-dspy`.")
+            status = "warn" if package == "disco-dspy" else "fail"
+            yield Check(package, status, "not installed", "Run `pip install disco-dspy`, or `make setup` in a clone.")
     missing = [module for module in _LOCAL if importlib.util.find_spec(module) is None]
     if missing:
         what = f"not installed: {', '.join(missing)}"

@@ -20,13 +20,16 @@ from disco_dspy.cli.options import (
     QuietFlag,
 )
 from disco_dspy.cli.progress import Steps
-from disco_dspy.cli.terminal import terminal
+from disco_dspy.cli.session import make_ready, open_backbones, open_config, open_embedder, open_program
+from disco_dspy.cli.terminal import Terminal, terminal
 from disco_dspy.show.text import plain
 from signatures.errors import DiscoError, nearest
 
 if TYPE_CHECKING:
     from disco_dspy.config import Config
-    from disco_dspy.index.index import IndexReport
+    from disco_dspy.corpus.types import Chunk
+    from disco_dspy.health import Health
+    from disco_dspy.index.index import Index, IndexReport
     from disco_dspy.index.settings import IndexSettings
 
 _SHOWN = 20
@@ -39,7 +42,9 @@ def index(
     index_dir: IndexOption = DEFAULT_INDEX,
     preset: Annotated[
         str | None,
-        typer.Option(envvar="DISCO_PRESET", help="Settings to start from: default, or paper (plain cut, dense top 10)."),
+        typer.Option(
+            envvar="DISCO_PRESET", help="Settings to start from: default, or paper (plain cut, dense top 10)."
+        ),
     ] = None,
     chunk_size: Annotated[
         int | None, typer.Option(envvar="DISCO_CHUNK_SIZE", min=8, help="Most tokens in a chunk. [256]")
@@ -63,7 +68,8 @@ def index(
         float, typer.Option(envvar="DISCO_WAIT", min=0, help="Seconds to wait while another process indexes.")
     ] = 0.0,
     parse: Annotated[
-        bool, typer.Option("--parse", envvar="DISCO_PARSE", help="Parse every chunk now, not when it is first retrieved.")
+        bool,
+        typer.Option("--parse", envvar="DISCO_PARSE", help="Parse every chunk now, not when it is first retrieved."),
     ] = False,
     program: ProgramOption = None,
     backbone: BackboneOption = None,
@@ -73,9 +79,9 @@ def index(
 ) -> None:
     """Make the index equal to a folder: added, changed, renamed and removed files.
 
-    Unchanged text is neither embedded nor parsed again. Files that cannot be read are reported and the rest is indexed (exit code 4).
+    Unchanged text is neither embedded nor parsed again. Files that cannot be read are reported and the rest is
+    indexed (exit code 4).
     """
-    from disco_dspy.cli.session import open_config, open_embedder
     from disco_dspy.index.index import Index
 
     screen = terminal()
@@ -99,9 +105,9 @@ def index(
             )
         parsed = None
         if parse:
-            parsed = parse_all(opened, loaded, backbone, program, screen)
+            parsed = _parse_all(opened, loaded, backbone, program, screen)
         screen.result(_facts(report, index_dir, parsed), _view(report, index_dir, parsed))
-    if report.failed:
+    if report.failed or (parsed is not None and parsed["failed"]):
         raise typer.Exit(failures.INCOMPLETE)
 
 
@@ -139,6 +145,48 @@ def _check_source(folder: Path, settings: IndexSettings) -> None:
     next(iter(load_folder(folder, settings)), None)
 
 
+def _parse_all(
+    index: Index, config: Config, backbone: str | None, program: Path | None, screen: Terminal
+) -> dict[str, int]:
+    """Parses every chunk that has no tree yet.
+
+    Returns:
+        How many trees were `stored` before, `parsed` now, and `failed`.
+
+    Raises:
+        DiscoError: `parse/failed` when not one chunk could be parsed.
+    """
+    from disco_dspy.parsing import ChunkParsing, in_threads
+
+    finished: list[Health] = []
+    with open_backbones(config, backbone) as backbones:
+        runner = open_program(program, index, backbones, config, {}, screen)
+        make_ready(backbones, screen)
+        embedded = backbones.describe("parser")["kind"] == "embedded"
+        threads = 1 if embedded else runner.settings.parse_threads
+        parsing = ChunkParsing(runner.parser, index, threads)
+        chunks = list({chunk.text_sha256: chunk for chunk in index.chunks()}.values())
+        with Steps(screen) as steps:
+
+            def one(chunk: Chunk) -> None:
+                steps.update("parse", len(finished), len(chunks))
+                finished.append(parsing.one(chunk).health)
+                steps.update("parse", len(finished), len(chunks))
+
+            in_threads(one, chunks, threads)
+    failed = [health for health in finished if health.status == "degraded"]
+    stored = sum(not health.attempts for health in finished if health.status != "degraded")
+    if failed and len(failed) == len(finished):
+        reason = failed[0].problems[0].sentence
+        raise DiscoError(
+            "parse/failed",
+            f"Not one of {len(failed)} chunks could be parsed. {reason}",
+            "The index itself is complete. Run `disco doctor --call`, then the same command again.",
+            exit_code=5,
+        )
+    return {"stored": stored, "parsed": len(finished) - stored - len(failed), "failed": len(failed)}
+
+
 def _facts(report: IndexReport, path: Path, parsed: dict[str, int] | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "index": str(path),
@@ -170,7 +218,9 @@ def _view(report: IndexReport, path: Path, parsed: dict[str, int] | None) -> Ren
     line = f"{path}: {report.documents} documents, {report.chunks} chunks ({told}; {report.embedded} texts embedded)"
     parts: list[RenderableType] = [plain(line)]
     if parsed is not None:
-        parts.append(plain(f"trees: {parsed['stored']} stored before, {parsed['parsed']} parsed, {parsed['failed']} failed"))
+        parts.append(
+            plain(f"trees: {parsed['stored']} stored before, {parsed['parsed']} parsed, {parsed['failed']} failed")
+        )
     for problems, style in ((report.failed, "yellow"), (report.skipped, "dim")):
         shown = problems[:_SHOWN]
         parts += [plain(f"{each.severity} {each.source}: {each.sentence}", style) for each in shown]

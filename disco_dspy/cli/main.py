@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
@@ -39,7 +39,11 @@ app.command("doctor")(doctor.doctor)
 
 def _version(value: bool) -> None:
     if value:
-        terminal().result({"version": version("disco-dspy")}, f"disco-dspy {version('disco-dspy')}")
+        try:
+            found = version("disco-dspy")
+        except PackageNotFoundError:
+            found = "(run from source, not installed)"
+        terminal().result({"version": found}, f"disco-dspy {found}")
         raise typer.Exit
 
 

@@ -36,9 +36,7 @@ ConfigOption = Annotated[
         "--config", envvar="DISCO_CONFIG", help="disco.toml to use; by default the nearest one upwards from here."
     ),
 ]
-IndexOption = Annotated[
-    Path, typer.Option("--index", "-i", envvar="DISCO_INDEX", help="Directory of the index.")
-]
+IndexOption = Annotated[Path, typer.Option("--index", "-i", envvar="DISCO_INDEX", help="Directory of the index.")]
 ProgramOption = Annotated[
     Path | None,
     typer.Option(

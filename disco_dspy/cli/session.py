@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,30 +66,42 @@ def models_of(config: Config, backbones: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(each.model for each in found if each.kind == "embedded"))
 
 
-def open_backbones(config: Config, name: str | None, screen: Terminal) -> Backbones:
-    """Returns the backbones of a run, with their embedded models on this machine.
+def open_backbones(config: Config, name: str | None) -> Backbones:
+    """Returns the backbones of a run; nothing is started, and no model or key is needed yet.
 
     Args:
         config: The configuration.
         name: One backbone for every role; None follows `[roles]`.
+
+    Raises:
+        DiscoError: `backbone/unknown`, with the nearest name.
+    """
+    from disco_dspy.backbones import Backbones
+
+    return Backbones(config) if name is None else Backbones.single(name, config)
+
+
+def make_ready(backbones: Backbones, screen: Terminal) -> None:
+    """Sees to it that calls can be made: embedded models are on this machine, replies are cached on disk.
+
+    Args:
+        backbones: Those of the run.
         screen: Where a person is asked whether to pull a missing model.
 
     Raises:
-        DiscoError: `backbone/unknown`; `backbone/none` when nothing is configured and the embedded model is not here.
+        DiscoError: `backbone/none` when nothing is configured and the embedded model is not here, `model/absent` when
+            a model that was asked for is not, `extra/local` without the runtime.
     """
-    from disco_dspy.backbones import Backbones
     from disco_dspy.cache import configure_lm_cache
     from disco_dspy.models import cache_dir
 
-    backbones = Backbones(config) if name is None else Backbones.single(name, config)
-    used = backbones.used()
+    config, used = backbones.config, backbones.used()
     missing = [each.model.name for each in _states(models_of(config, used)) if not each.present]
     if any(config.backbone(each).kind == "embedded" for each in used):
         _require_local()
     if missing:
         _offer(missing, screen, _no_backbone(config, missing))
     configure_lm_cache(cache_dir() / LM_CACHE)
-    return backbones
 
 
 def open_embedder(config: Config, screen: Terminal) -> Embedder:
@@ -103,6 +116,52 @@ def open_embedder(config: Config, screen: Terminal) -> Embedder:
         _require_local()
         _offer(["minilm"], screen, None)
     return load_embedder(config.embedder, config)
+
+
+def open_program(
+    path: Path | None,
+    retriever: Any,
+    backbones: Backbones,
+    config: Config,
+    switches: Mapping[str, Any],
+    screen: Terminal,
+) -> DiscoRAG:
+    """Returns the program that answers: the compiled one at `path`, else the plain one of the configuration.
+
+    Args:
+        path: Directory of an artifact.
+        retriever: The index, or what stands before it; None when it is set later.
+        backbones: Which model plays which role.
+        config: Its `[program]` table configures the plain program; a compiled one carries its own settings.
+        switches: Settings given on the command line; those that are None are left alone.
+        screen: Where a program tuned for another model is warned about.
+
+    Raises:
+        DiscoError: `artifact/...` when the program is refused, `settings/invalid` for a switch that cannot be.
+    """
+    from disco_dspy import artifact
+    from disco_dspy.program import DiscoRAG
+    from disco_dspy.settings import ProgramSettings
+
+    given = {key: value for key, value in switches.items() if value is not None}
+    if path is None:
+        return DiscoRAG(retriever, backbones=backbones, settings=ProgramSettings.read({**config.program, **given}))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loaded = artifact.load(path, retriever=retriever, backbones=backbones)
+    for warning in caught:
+        if issubclass(warning.category, UserWarning):
+            screen.warn(str(warning.message))
+    if not given:
+        return loaded
+    settings = ProgramSettings.read({**loaded.settings.model_dump(), **given})
+    changed = DiscoRAG(retriever, backbones=backbones, settings=settings)
+    for role in ("parser", "grapher", "planner", "generator"):
+        if role == "planner" and settings.plan != loaded.settings.plan:
+            screen.warn("the planner was tuned for another kind of plan; its plain prompt is used")
+            continue
+        getattr(changed, role).predict.load_state(getattr(loaded, role).predict.dump_state())
+    return changed
 
 
 def open_index(path: Path, config: Config, screen: Terminal) -> Index:
@@ -150,7 +209,7 @@ def _no_backbone(config: Config, missing: Sequence[str]) -> DiscoError | None:
     return DiscoError(
         "backbone/none",
         "No endpoint is configured and the embedded model is not on this machine.",
-        f"Run `disco models pull {' '.join(missing)}`, or describe an endpoint in disco.toml (`disco init` writes one).",
+        f"Run `disco models pull {' '.join(missing)}`, or describe an endpoint in disco.toml (see `disco init`).",
         exit_code=5,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -15,9 +15,16 @@ from disco_dspy.cli.options import (
     ProgramOption,
     QuietFlag,
 )
-from disco_dspy.cli.session import no_index, open_backbones, open_config, open_program
+from disco_dspy.cli.session import make_ready, no_index, open_backbones, open_config, open_program
 from disco_dspy.cli.terminal import terminal
 from signatures.errors import DiscoError
+
+if TYPE_CHECKING:
+    from disco_dspy.corpus.types import Chunk
+    from disco_dspy.health import Health
+    from disco_dspy.index.index import Index
+    from disco_dspy.program import DiscoRAG
+    from signatures.tree import RSTTree
 
 app = typer.Typer(help="Trees, graphs, blueprints and everything behind an earlier answer.", no_args_is_help=True)
 
@@ -29,7 +36,10 @@ TraceArgument = Annotated[
 @app.command()
 def tree(
     chunk: Annotated[
-        str, typer.Argument(envvar="DISCO_CHUNK", help="Id of a chunk or its beginning; `disco status --documents` lists them.")
+        str,
+        typer.Argument(
+            envvar="DISCO_CHUNK", help="Id of a chunk or its beginning; `disco status --documents` lists them."
+        ),
     ],
     index_dir: IndexOption = DEFAULT_INDEX,
     parse: Annotated[
@@ -51,18 +61,23 @@ def tree(
         raise no_index(index_dir)
     with Index.open(index_dir) as opened:
         found = opened.chunk(chunk)
-        backbones = open_backbones(loaded, backbone, screen) if parse else plain_backbones(loaded, backbone)
-        runner = open_program(program, opened, backbones, loaded)
-        parsed = runner.stored_tree(found)
+        backbones = open_backbones(loaded, backbone)
+        runner = open_program(program, opened, backbones, loaded, {}, screen)
+        parsed = _stored(opened, found, runner)
         if parsed is None and parse:
-            parsed, _ = runner.parse_chunk(found)
+            make_ready(backbones, screen)
+            screen.note("parse ...")
+            made = runner.parse_chunk(found)
+            parsed = made.tree or _refuse(made.health)
         if parsed is None:
             raise DiscoError(
                 "tree/none",
                 f"Chunk {found.id[:8]} of {found.source} has no stored tree by this program and backbone.",
                 f"Parse it: `disco show tree {found.id[:8]} --parse`, or ask a question that retrieves it.",
             )
-        screen.result({"chunk": found.id, "tree": parsed.to_dict()}, tree_view(parsed, f"{found.title}, {found.source}"))
+        screen.result(
+            {"chunk": found.id, "tree": parsed.to_dict()}, tree_view(parsed, f"{found.title}, {found.source}")
+        )
 
 
 @app.command()
@@ -98,6 +113,21 @@ def trace(trace: TraceArgument = "last", index_dir: IndexOption = DEFAULT_INDEX,
 
     found = traces.load(index_dir, trace)
     terminal().result(found.to_dict(), trace_view(found))
+
+
+def _stored(index: Index, chunk: Chunk, program: DiscoRAG) -> RSTTree | None:
+    from disco_dspy.parsing import parser_fingerprint
+    from signatures.tree import RSTTree
+
+    data = index.get_tree(chunk.text_sha256, parser_fingerprint(program.parser))
+    return RSTTree.from_dict(data, chunk.text) if data is not None else None
+
+
+def _refuse(health: Health) -> NoReturn:
+    reasons = " ".join(problem.sentence for problem in health.problems)
+    raise DiscoError(
+        "tree/failed", f"The chunk could not be parsed. {reasons}", "Run `disco doctor --call`.", exit_code=5
+    )
 
 
 def _switched_off(what: str, trace: str) -> DiscoError:

@@ -75,7 +75,9 @@ def test_a_graph_without_edges_says_so() -> None:
 
 
 def test_a_blueprint_shows_evidence_and_reconciliation() -> None:
-    blueprint = Blueprint((Step("CLAIM", "it helps", (Evidence(1, 2), Evidence(3)), "only with food"), Step("", "so", ())))
+    blueprint = Blueprint(
+        (Step("CLAIM", "it helps", (Evidence(1, 2), Evidence(3)), "only with food"), Step("", "so", ()))
+    )
     text = shown(plan_view(blueprint))
     assert "1. CLAIM it helps [1.2][3]" in " ".join(text.split())
     assert "reconcile: only with food" in text
