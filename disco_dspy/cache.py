@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,12 @@ from typing import Any
 import dspy
 from dspy.clients.cache import Cache
 
+from disco_dspy.models import cache_dir
+
 logger = logging.getLogger(__name__)
 
 SIZE_LIMIT = 8 << 30
 """Bytes on disk per backbone before the least recently stored replies go."""
-
-Observer = Callable[[str, str, bool], None]
-"""Called at each look-up with the model string, the key (sha256 hex) and whether a reply was found."""
 
 
 class RoutedCache(Cache):
@@ -34,14 +33,12 @@ class RoutedCache(Cache):
 
     Args:
         folder: Parent of the backbones' folders.
-        observers: Called at each look-up, before any call is made; what they raise reaches the caller of the LM.
     """
 
-    def __init__(self, folder: Path, observers: tuple[Observer, ...] = ()) -> None:
+    def __init__(self, folder: Path) -> None:
         # No store of its own: the parent class only lends its key function and its type.
         super().__init__(enable_disk_cache=False, enable_memory_cache=False, disk_cache_dir=None)
         self.folder = folder
-        self.observers = observers
         self._routes: dict[str, Cache] = {}
         self._routes_lock = threading.Lock()
 
@@ -52,13 +49,7 @@ class RoutedCache(Cache):
 
     def get(self, request: dict[str, Any], ignored_args_for_cache_key: list[str] | None = None) -> Any:
         """Returns the stored reply to a request, or None."""
-        route = self._route(request)
-        found = route.get(request, ignored_args_for_cache_key)
-        if self.observers:
-            key = route.cache_key(request, ignored_args_for_cache_key)
-            for observer in self.observers:
-                observer(_model_of(request), key, found is not None)
-        return found
+        return self._route(request).get(request, ignored_args_for_cache_key)
 
     def put(
         self,
@@ -110,25 +101,25 @@ def folder_name(model: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.")[:80] or "other"
 
 
-def configure_lm_cache(folder: Path, *, observers: tuple[Observer, ...] = ()) -> RoutedCache:
+def configure_lm_cache(folder: Path | None = None) -> RoutedCache:
     """Makes a routed cache DSPy's cache for this process, and returns it.
 
     Args:
-        folder: Where replies are kept; created when absent.
-        observers: See `RoutedCache`.
+        folder: Where replies are kept, created when absent; None takes `lm` in the user's cache folder.
     """
+    folder = folder if folder is not None else cache_dir() / "lm"
     folder.mkdir(parents=True, exist_ok=True)
-    cache = RoutedCache(folder, observers)
+    cache = RoutedCache(folder)
     _install(cache)
     return cache
 
 
 @contextmanager
-def lm_cache(folder: Path, *, observers: tuple[Observer, ...] = ()) -> Iterator[RoutedCache]:
+def lm_cache(folder: Path | None = None) -> Iterator[RoutedCache]:
     """Like `configure_lm_cache`, for a while: DSPy's earlier cache is back afterwards."""
     # Not `dspy.cache`: reading it would build the user's cache when nothing has used it yet.
     before = vars(dspy).get("cache")
-    cache = configure_lm_cache(folder, observers=observers)
+    cache = configure_lm_cache(folder)
     try:
         yield cache
     finally:
