@@ -51,7 +51,13 @@ class Terminal:
         if self.json or view is None:
             self.out.file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
             return
-        self.out.print(view, soft_wrap=isinstance(view, str))
+        if self.out.is_terminal:
+            self.out.print(view, soft_wrap=isinstance(view, str))
+            return
+        with self.out.capture() as captured:
+            self.out.print(view, soft_wrap=isinstance(view, str))
+        # Columns are padded to their width, which is only noise in a file.
+        self.out.file.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
 
     def note(self, text: str | Text, style: str = "dim") -> None:
         """Prints a line of progress or explanation, unless quiet."""
