@@ -130,10 +130,10 @@ def lm_cache(folder: Path | None = None) -> Iterator[RoutedCache]:
 def _install(cache: Cache | None) -> None:
     # The lock DSPy's own configure_cache takes: a concurrent first read would put the default cache back.
     with dspy._cache_lock:
-        if cache is None:
-            vars(dspy).pop("cache", None)
-        else:
-            vars(dspy)["cache"] = cache
+        if cache is not None:
+            dspy.cache = cache  # pyright: ignore[reportAttributeAccessIssue]
+        elif "cache" in vars(dspy):
+            del dspy.cache  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _model_of(request: dict[str, Any]) -> str:

@@ -269,7 +269,7 @@ class LiteLLMEmbedder:
             # The OpenAI client insists on a key; a server of one's own takes any.
             options["api_key"] = "none"
         try:
-            reply = litellm.embedding(model=self.model, input=texts, **options)
+            reply: Any = litellm.embedding(model=self.model, input=texts, **options)
         except litellm.exceptions.APIError as exc:
             raise self._failed(exc, retryable=True) from exc
         except Exception as exc:

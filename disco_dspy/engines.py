@@ -49,8 +49,13 @@ class CallRefused(DiscoError, LMError):
     """
 
     def __init__(self, code: str, sentence: str, remedy: str, *, retryable: bool = False, exit_code: int = 5) -> None:
-        DiscoError.__init__(self, code, sentence, remedy, retryable=retryable, exit_code=exit_code)
-        self.message = sentence
+        # Neither parent's constructor: each would hand its arguments to the other. These are both parents' fields.
+        Exception.__init__(self, code, sentence, remedy)
+        self.code = code
+        self.sentence = self.message = sentence
+        self.remedy = remedy
+        self.retryable = retryable
+        self.exit_code = exit_code
         self.model = self.provider = self.provider_code = self.status = self.request_id = self.retry_after = None
 
     @classmethod

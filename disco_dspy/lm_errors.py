@@ -50,7 +50,7 @@ def _ours(exc: BaseException | None) -> DiscoError | None:
 
 
 def _names_missing_model(exc: BaseException) -> bool:
-    return getattr(exc, "status", None) == 404 or bool(_MODEL_MISSING.search(str(exc)))
+    return getattr(exc, "status", None) == 404 or bool(_MODEL_MISSING.search(getattr(exc, "message", "")))
 
 
 def _detail(exc: BaseException) -> str:

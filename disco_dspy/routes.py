@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from dspy.clients.engines.litellm_engine import AsyncLiteLLMEngine, LiteLLMEngine
 from dspy.clients.engines.lm15_engine import AsyncLM15Engine, LM15Engine, timeouts_for
@@ -103,6 +105,7 @@ def obeys_schema(backbone: BackboneConfig) -> bool:
 
 def _declared(backbone: BackboneConfig, address: str, key: str | None, asynchronous: bool) -> Any:
     """An engine for one OpenAI-compatible server that nobody else in the process can see."""
+    _reach_loopback(address)
     provider = model_string(backbone).partition("/")[0]
     definition = ProviderDefinition.chat(
         AccessPolicy(provider=provider, env_keys=(), base_url=address),
@@ -117,6 +120,17 @@ def _declared(backbone: BackboneConfig, address: str, key: str | None, asynchron
         timeouts=timeouts_for(backbone.timeout),
     )
     return _AsyncServer(AsyncLM15Engine(config)) if asynchronous else _Server(LM15Engine(config))
+
+
+def _reach_loopback(address: str) -> None:
+    """Keeps a proxy set in the environment away from this machine's own servers, which it could not reach."""
+    host = urlsplit(address).hostname or ""
+    if host not in {"127.0.0.1", "localhost", "::1"} or not getproxies():
+        return
+    for name in ("no_proxy", "NO_PROXY"):
+        listed = [each.strip() for each in os.environ.get(name, "").split(",") if each.strip()]
+        if host not in listed and "*" not in listed:
+            os.environ[name] = ",".join([*listed, host])
 
 
 class _Server:
@@ -177,7 +191,7 @@ class _Embedded:
         with self._lock:
             if server.address != self._address:
                 self._address = server.address
-                self._inner = _declared(self.backbone, f"{server.address}/v1", None, asynchronous)
+                self._inner = _declared(self.backbone, f"{server.address}/v1", server.key, asynchronous)
             return self._inner
 
     def complete(self, request: Request) -> Response:

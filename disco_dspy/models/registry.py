@@ -75,7 +75,7 @@ class Model:
 
 @cache
 def _table() -> dict[str, Model]:
-    raw = tomllib.loads(resources.files(__package__).joinpath("registry.toml").read_text(encoding="utf-8"))
+    raw = tomllib.loads(resources.files("disco_dspy.models").joinpath("registry.toml").read_text(encoding="utf-8"))
     return {
         name: Model(
             name=name,

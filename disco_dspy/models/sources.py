@@ -65,7 +65,8 @@ def from_hub(model: Model, partial: Path, on_bytes: OnBytes) -> None:
             with partial.open("r+b" if partial.exists() else "wb") as out:
                 out.truncate(have)
                 out.seek(have)
-                for block in reply.iter_bytes(_BLOCK):
+                # As they come, without gathering: what is gathered is lost when the connection breaks.
+                for block in reply.iter_raw():
                     out.write(block)
                     have += len(block)
                     on_bytes(have)
