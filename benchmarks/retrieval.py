@@ -1,8 +1,8 @@
 """Compares dense, BM25 and hybrid retrieval on passages of HotpotQA, MuSiQue and RAMDocs.
 
 Run: `python -m benchmarks.retrieval DATA --embedder minilm` (DATA holds `hotpotqa/`, `musique/`, `ramdocs/`), from the
-repository root. Each set's passages are pooled, duplicates by text removed, and indexed together, so a question competes
-with the passages of all others. Everything is deterministic; the output is a Markdown table.
+repository root. Each set's passages are pooled, duplicates removed, and indexed together, so a question competes with
+the passages of all others. Everything is deterministic; the output is a Markdown table.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def variants() -> list[tuple[str, IndexSettings]]:
     chosen = [
         ("dense, text only", IndexSettings(embed_title=False, retrieval="dense")),
         ("bm25, text only", IndexSettings(embed_title=False, retrieval="bm25")),
-        ("hybrid k=10, text only", IndexSettings(embed_title=False, retrieval="hybrid", rrf_k=10)),
+        ("hybrid k=5, text only", IndexSettings(embed_title=False, retrieval="hybrid", rrf_k=5)),
         ("dense, with title", IndexSettings(embed_title=True, retrieval="dense")),
         ("bm25, with title", IndexSettings(embed_title=True, retrieval="bm25")),
     ]
@@ -167,10 +167,9 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder with hotpotqa/, musique/ and ramdocs/")
     parser.add_argument("--embedder", default="minilm", help="as in disco.toml")
     arguments = parser.parse_args()
-    from disco_dspy.config import Config
     from disco_dspy.embedders import load_embedder
 
-    embedder = load_embedder(arguments.embedder, Config())
+    embedder = load_embedder(arguments.embedder)
     run(load_sets(arguments.data), embedder, lambda line: sys.stdout.write(line + "\n"))
 
 

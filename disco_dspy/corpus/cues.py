@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from disco_dspy.corpus.wordlist import words_of
+
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*|[^\w\s]|_")
 _ENDINGS = ("ing", "ed", "en", "ly", "s", "tion", "e", "y")
-_HARD = frozenset(",;:.!?()[]—–-\"“”")
-_VERBLIKE = frozenset(
+_HARD = frozenset(',;:.!?()[]—–-"“”')
+_VERBLIKE = words_of(
     "is are was were be been has have had do does did will would can could may might must should said says "
-    "became made took gave got went came found used".split(" ")
+    "became made took gave got went came found used"
 )
 
 
@@ -66,7 +68,7 @@ def features(
     yield f"s{min(since_sentence, 8)}"
     yield f"v{int(verb_seen)} {here}"
     yield f"v{int(verb_seen)} {before if before in _HARD else ''}"
-    ahead = [w for w in words[at : at + 12]]
+    ahead = words[at : at + 12]
     stop = next((i for i, w in enumerate(ahead) if w in _HARD), 12)
     verb = any(w in _VERBLIKE or _ending(w) == "ed" for w in ahead[:stop])
     yield f"a{int(verb)} {before if before in _HARD else _ending(before)} {here}"

@@ -175,7 +175,9 @@ class Updater:
         # What cannot be read at the moment is not gone: it keeps what was indexed before.
         for problem in failed:
             if problem.code == "corpus/unreadable":
-                kept.extend(name for name in known if name == problem.source or name.startswith(problem.source + "#"))
+                inside = (problem.source + "#", problem.source + "/")
+                kept.extend(n for n in known if n == problem.source or n.startswith(inside) or problem.source == ".")
+        kept = sorted(set(kept) - set(seen))
         gone = set(known) - set(seen) - set(kept)
         renamed: list[tuple[str, str]] = []
         by_text: dict[str, list[str]] = {}
@@ -196,7 +198,7 @@ class Updater:
             changed=tuple(changed),
             renamed=tuple(renamed),
             removed=tuple(removed),
-            kept=tuple(sorted(kept)),
+            kept=tuple(kept),
             unchanged=unchanged,
             failed=tuple(failed),
             skipped=tuple(skipped),
@@ -321,4 +323,4 @@ class Updater:
 
 
 def _json(document: Document) -> str:
-    return json.dumps(dict(document.metadata), sort_keys=True, ensure_ascii=False)
+    return json.dumps(dict(document.metadata), sort_keys=True)

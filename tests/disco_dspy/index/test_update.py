@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
@@ -69,13 +71,18 @@ def test_changed_renamed_removed(tmp_path: Path, corpus: Path) -> None:
         assert report.removed == ("facts.jsonl#2", "facts.jsonl#bj")
         assert (report.added, report.unchanged, report.embedded) == ((), 0, 1)
         assert len(embedder.asked) == paid + 1
-        assert contents(index) == {"felines.txt": "Cats sleep most of the day. " * 60, "deep/dogs.md": "# Dogs\n\nDogs also swim."}
+        assert contents(index) == {
+            "felines.txt": "Cats sleep most of the day. " * 60,
+            "deep/dogs.md": "# Dogs\n\nDogs also swim.",
+        }
         assert index.get_tree("t" * 64, "parser") == {"tree": 1}
         assert len(list((tmp_path / "index" / "vectors").iterdir())) == 1
         embedder_check = HashEmbedder()
         with index._catalogue.read() as connection:
             vectors = index._searcher._current_vectors(connection)
-        assert vectors.search(embedder_check.embed_query("# Dogs\n\nDogs also swim."), 1)[0][1] == pytest.approx(1, abs=1e-5)
+        assert vectors.search(embedder_check.embed_query("# Dogs\n\nDogs also swim."), 1)[0][1] == pytest.approx(
+            1, abs=1e-5
+        )
 
 
 def test_rename_that_changes_a_title_still_counts_as_rename(tmp_path: Path) -> None:
@@ -135,6 +142,26 @@ def test_a_file_that_cannot_be_read_now_keeps_its_old_text(tmp_path: Path, corpu
         assert report.kept == ("facts.jsonl#2", "facts.jsonl#bj") and report.removed == ()
         assert [problem.code for problem in report.failed] == ["corpus/unreadable"]
         assert contents(index) == before and report.documents == 4
+
+
+def test_a_folder_that_cannot_be_listed_now_keeps_its_documents(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("deep"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listed(path)
+
+    with Index.create(tmp_path / "i", IndexSettings(), HashEmbedder()) as index:
+        index.update(corpus)
+        before = contents(index)
+        monkeypatch.setattr(os, "scandir", refuse)
+        report = index.update(corpus)
+        assert report.kept == ("deep/dogs.md",) and report.removed == ()
+        assert [(problem.source, problem.code) for problem in report.failed] == [("deep", "corpus/unreadable")]
+        assert contents(index) == before
 
 
 def test_the_index_may_lie_inside_the_corpus(tmp_path: Path, corpus: Path) -> None:
