@@ -17,6 +17,7 @@ from disco_dspy.corpus.types import Chunk
 from disco_dspy.health import Health, Problem
 from disco_dspy.prompting.texts import LAYOUT_VERSION
 from disco_dspy.protocols import TreeStore
+from disco_dspy.roles.base import join_traces
 from disco_dspy.roles.parser import ParserRole
 from signatures.errors import DiscoError
 from signatures.tree import RSTTree, check_tree
@@ -63,7 +64,7 @@ class ChunkParsing:
                     return await self.aone(chunk), dspy.settings.trace
 
         made = await asyncio.gather(*map(one, unique))
-        _join_traces([trace for _, trace in made])
+        join_traces([trace for _, trace in made])
         return self._in_order(chunks, unique, [prediction for prediction, _ in made])
 
     def one(self, chunk: Chunk) -> dspy.Prediction:
@@ -176,15 +177,5 @@ def in_threads(call: Callable[[Item], Made], items: Sequence[Item], threads: int
         made = [future.result() for future in futures]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-    _join_traces([trace for _, trace in made])
+    join_traces([trace for _, trace in made])
     return [value for value, _ in made]
-
-
-def _join_traces(traces: Sequence[list[Any]]) -> None:
-    trace = dspy.settings.trace
-    if trace is None:
-        return
-    for part in traces:
-        trace.extend(part)
-    if len(trace) > dspy.settings.max_trace_size:
-        del trace[: len(trace) - dspy.settings.max_trace_size]

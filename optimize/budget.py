@@ -122,12 +122,18 @@ def counted(budget: CallBudget) -> Iterator[CallBudget]:
 
     The LM cache must have been set before (`disco_dspy.cache.configure_lm_cache`); it is put back afterwards.
     """
-    inner = dspy.cache
-    dspy.cache = _CountedCache(inner, budget)
+    inner: Cache = dspy.cache  # pyright: ignore[reportAttributeAccessIssue] - made on first read
+    _install(_CountedCache(inner, budget))
     try:
         yield budget
     finally:
-        dspy.cache = inner
+        _install(inner)
+
+
+def _install(cache: Cache) -> None:
+    # The lock DSPy's own configure_cache takes.
+    with dspy._cache_lock:
+        dspy.cache = cache  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @dataclass(frozen=True)
@@ -198,8 +204,11 @@ def plan(
     before, after = math.ceil(heldout * full), math.ceil(heldout * changed)
     optimise = max(0, rest - before - after) if share else 0
     least = min(2, pool[2])
-    if heldout < least or (share and optimise < full):
-        need = preflight + max(math.ceil(least * (full + changed) / (1 - share)), math.ceil(full / share) if share else 0)
+    # An optimiser that chooses by validation needs an item to learn from and one to choose by.
+    least_runs = (2 if uses_val else 1) if share else 0
+    if heldout < least or optimise < least_runs * full:
+        measured = math.ceil(least * (full + changed) / (1 - share))
+        need = preflight + max(measured, math.ceil(least_runs * full / share) if share else 0)
         raise DiscoError(
             "budget/too-small",
             f"{total} calls do not pay for measuring {least} items before and after and for optimising, at about "
@@ -207,10 +216,10 @@ def plan(
             f"Give --max-calls {max(need, total) + 1} or more.",
             exit_code=2,
         )
-    runs = int(optimise / full)
-    # An optimiser that reflects shows training items again and again: a third of the runs meet new ones.
-    val = min(pool[1], max(1, runs // 5)) if uses_val and share else 0
-    train = min(pool[0], max(1, (runs // 3 if uses_val else runs))) if share else 0
+    # An optimiser that reflects runs the same items again and again: half its calls may go to first runs of new ones.
+    items = max(least_runs, int(optimise / full * (0.5 if uses_val else 1)))
+    val = min(pool[1], max(1, items // 3)) if uses_val and share else 0
+    train = min(pool[0], items - val)
     return BudgetPlan(
         total,
         preflight,

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import dspy
 
+from disco_dspy import artifact
 from disco_dspy.backbones import Backbones, explain_lm_error
 from disco_dspy.cache import lm_cache
 from disco_dspy.config import Config
@@ -23,77 +24,21 @@ from disco_dspy.ledger import Ledger
 from disco_dspy.program import DiscoRAG
 from disco_dspy.prompting.shape import output_of, wire_schema
 from disco_dspy.prompting.texts import LAYOUT_VERSION
-from disco_dspy.settings import ProgramSettings
 from optimize import report
-from optimize.publish import check_out, publish
 from optimize.benchmarks import Benchmark, adopt, find_benchmark
 from optimize.breaker import BackboneDown, Breaker
 from optimize.budget import BudgetPlan, CallBudget, counted, plan
 from optimize.evaluation import Evaluation, ItemResult, evaluate
 from optimize.freezing import ROLES, roles_of
 from optimize.optimizers import Job, Optimizer, find_optimizer
+from optimize.publish import check_out, publish
 from optimize.rundir import RunDir, digest, started_at, write_json
+from optimize.spec import Silent, Spec, Watcher
 from optimize.splits import Splits
 from optimize.stats import Comparison, compare
 from signatures.errors import DiscoError, nearest
 
 VERSIONED = ("disco-dspy", "dspy", "gepa")
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What the user asked for.
-
-    Args:
-        benchmark: Name of the benchmark.
-        roles: Roles to tune, in the paper's order.
-        optimizer: Name of the optimiser.
-        backbone: Backbone that plays every role.
-        reflection: Backbone that writes instructions; the same one when empty.
-        max_calls: Most distinct requests.
-        seed: Seed of splits, sampling and resampling.
-        limits: Most items of each split.
-        settings: The program's switches.
-    """
-
-    benchmark: str
-    roles: tuple[str, ...]
-    optimizer: str
-    backbone: str
-    max_calls: int
-    reflection: str = ""
-    seed: int = 0
-    limits: dict[str, int] = field(default_factory=dict)
-    settings: ProgramSettings = field(default_factory=ProgramSettings)
-
-
-class Watcher(Protocol):
-    """Hears how a campaign gets on; the command line draws progress from it."""
-
-    def phase(self, name: str, total: int) -> None:
-        """A phase begins that runs about `total` items."""
-        ...
-
-    def item(self, value: float, spent: int) -> None:
-        """An item was scored, with the calls spent so far."""
-        ...
-
-    def say(self, sentence: str) -> None:
-        """Something worth telling a person."""
-        ...
-
-
-class Silent:
-    """A watcher that says nothing."""
-
-    def phase(self, name: str, total: int) -> None:
-        """Ignored."""
-
-    def item(self, value: float, spent: int) -> None:
-        """Ignored."""
-
-    def say(self, sentence: str) -> None:
-        """Ignored."""
 
 
 class Campaign:
@@ -169,7 +114,7 @@ class Campaign:
             "optimizer": {"name": self.optimizer.name, "share": self.optimizer.share, **self.optimizer.settings},
             "max_calls": self.spec.max_calls,
             "seed": self.spec.seed,
-            "versions": {name: version(name) for name in VERSIONED},
+            "versions": {name: _version(name) for name in VERSIONED},
         }
 
     def run(self, out: Path, watcher: Watcher | None = None) -> dict[str, Any]:
@@ -215,7 +160,7 @@ class Campaign:
             raise explain_lm_error(down.cause, self.spec.backbone) from down.cause
         finally:
             backbones.close()
-        result = self._save(outcome, state["created"], budget, ledger, backbones)
+        result = self._save(outcome, state["created"], budget, ledger)
         state = {**state, "state": "finished", "result": result}
         run.write(state)
         return state
@@ -272,9 +217,7 @@ class Campaign:
         breaker.check()
         return _Outcome(start, winner, before, after, job.notes)
 
-    def _save(
-        self, outcome: _Outcome, created: str, budget: CallBudget, ledger: Ledger, backbones: Backbones
-    ) -> dict[str, Any]:
+    def _save(self, outcome: _Outcome, created: str, budget: CallBudget, ledger: Ledger) -> dict[str, Any]:
         comparison = outcome.comparison(self.benchmark, self.spec.seed)
         kept = outcome.winner if comparison and comparison.better else outcome.start
         tuned = self.optimizer.name != "none"
@@ -286,6 +229,7 @@ class Campaign:
             "tuned": tuned,
             "comparison": asdict(comparison) if comparison else None,
             "figures": {"before": _rounded(outcome.before.figures), "after": _rounded(outcome.after.figures)},
+            "items": {"before": len(outcome.before.items), "after": len(outcome.after.items)},
             "plan": asdict(self.plan),
             "calls": {"budget": budget.total, "spent": budget.spent},
             "notes": outcome.notes,
@@ -298,8 +242,44 @@ class Campaign:
             },
         )
         text = report.render(self, result, outcome.before, outcome.after, created)
-        report.save(self, kept, result, text, created, ledger, backbones)
+        artifact.save(kept, self.run_dir.artifact, self._provenance(result, ledger), text, created=created)
         return result
+
+    def _provenance(self, result: dict[str, Any], ledger: Ledger) -> artifact.Provenance:
+        """What the manifest says about how the program came about; nothing in it depends on when or how often."""
+        spec, comparison = self.spec, result["comparison"]
+
+        def score(side: str, name: str) -> artifact.Score:
+            value, low, high = result["figures"][side][name], None, None
+            if name == "score" and comparison:
+                # Of the items both programs were measured on, as the decision was.
+                value, (low, high) = comparison[side], comparison[f"{side}_ci"]
+            return artifact.Score(value=value, low=low, high=high, items=result["items"][side])
+
+        kept = "after" if result["decision"] == "winner" else "before"
+        calls = [entry for entry in ledger.entries() if entry.error is None]
+        return artifact.Provenance(
+            benchmark=spec.benchmark,
+            optimizer=spec.optimizer,
+            optimizer_settings={
+                **{name: str(value) for name, value in self.optimizer.settings.items()},
+                "max_calls": str(spec.max_calls),
+                "kept": result["decision"],
+            },
+            tuned=list(spec.roles) if result["decision"] == "winner" else [],
+            metrics=[
+                artifact.Metric(name=f"{spec.benchmark}/{name}", before=score("before", name), after=score(kept, name))
+                for name in self.benchmark.figures
+            ],
+            data={**self.benchmark.data, "splits": self.run_dir.identity["splits"]},
+            cost=artifact.Cost(
+                calls=result["calls"]["spent"],
+                prompt_tokens=sum(entry.prompt_tokens or 0 for entry in calls),
+                completion_tokens=sum(entry.completion_tokens or 0 for entry in calls),
+            ),
+            seed=spec.seed,
+            campaign=self.run_dir.digest,
+        )
 
 
 @dataclass
@@ -343,6 +323,13 @@ def _schema(program: DiscoRAG, role: str) -> str:
     """Digest of a role's inputs and of the schema of its output."""
     signature = roles_of(program)[role].predict.signature
     return digest({"inputs": list(signature.input_fields), "output": wire_schema(output_of(signature)[1])})
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from a clone that is not installed
+        return "not installed"
 
 
 def _rounded(figures: dict[str, float]) -> dict[str, float]:

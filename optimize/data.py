@@ -24,7 +24,7 @@ SOURCES = {
 
 
 def data_root() -> Path:
-    """The folder of benchmark data: `DISCO_DATA` when set, else `data/` beside the `optimize` package, else `./data`."""
+    """The folder of benchmark data: `DISCO_DATA` when set, else `data/` beside `optimize`, else `./data`."""
     named = os.environ.get("DISCO_DATA")
     if named:
         return Path(named)

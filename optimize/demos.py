@@ -17,13 +17,13 @@ from disco_dspy.prompting.adapters import STATIC, shown_demo
 TOKEN_BUDGET = {"parser": 1500, "grapher": 600, "planner": 600, "generator": 600}
 
 
-def tidy(predictor: dspy.Predict, role: str, budget: Mapping[str, int] = TOKEN_BUDGET) -> list[str]:
+def tidy(predictor: Any, role: str, budget: Mapping[str, int] = TOKEN_BUDGET) -> list[str]:
     """Takes long evidence out of a predictor's demonstrations and drops those beyond the role's budget.
 
     A demonstration that shows nothing but its reply once the evidence is out is dropped too.
 
     Args:
-        predictor: Changed in place.
+        predictor: A `dspy.Predict`, changed in place.
         role: Name of the role, for its budget.
         budget: Most tokens of all demonstrations together, by role.
 

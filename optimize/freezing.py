@@ -12,13 +12,15 @@ from contextlib import contextmanager
 
 import dspy
 
+from disco_dspy.roles import Role
+
 ROLES = ("parser", "grapher", "planner", "generator")
 
 
-def roles_of(student: dspy.Module) -> dict[str, dspy.Module]:
+def roles_of(student: dspy.Module) -> dict[str, Role]:
     """The role modules of a program, by name, in the order of the paper."""
     found = {name: getattr(student, name, None) for name in ROLES}
-    return {name: module for name, module in found.items() if isinstance(module, dspy.Module)}
+    return {name: module for name, module in found.items() if isinstance(module, Role)}
 
 
 @contextmanager

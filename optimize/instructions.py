@@ -51,7 +51,7 @@ def _leaks(text: str, example: str) -> bool:
     return any(example[at : at + LEAK_CHARACTERS] in text for at in range(0, len(example) - LEAK_CHARACTERS + 1, step))
 
 
-class GuardedProposer(InstructionProposer):
+class GuardedProposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues] - DSPy decorates it
     """GEPA's proposer with short examples, its own ledger role, and a check of what comes back.
 
     A proposal that fails the check leaves the instructions as they were: the child then equals its parent, costs no

@@ -141,7 +141,11 @@ def _gepa(job: Job, settings: dict[str, Any]) -> dspy.Module:
     best = _Best()
 
     def metric(
-        gold: dspy.Example, pred: dspy.Prediction, trace: Any = None, pred_name: str | None = None, pred_trace: Any = None
+        gold: dspy.Example,
+        pred: dspy.Prediction,
+        trace: Any = None,
+        pred_name: str | None = None,
+        pred_trace: Any = None,
     ) -> dspy.Prediction:
         role = pred_name.split(".")[0] if pred_name else None
         score = job.benchmark.score(gold, pred, role)
@@ -169,9 +173,10 @@ def _gepa(job: Job, settings: dict[str, Any]) -> dspy.Module:
         except BudgetSpent:
             job.notes.append("gepa: the call budget ended the search; the best candidate so far was taken")
             student = job.student.deepcopy()
-            for name, predictor in student.named_predictors():
-                if name in best.instructions:
-                    predictor.signature = predictor.signature.with_instructions(best.instructions[name])
+            for role in job.roles:
+                if f"{role}.predict" in best.instructions:
+                    predictor = predictor_of(student, role)
+                    predictor.signature = predictor.signature.with_instructions(best.instructions[f"{role}.predict"])
     thaw(student)
     job.notes.append(f"gepa: {best.evaluated} candidates measured on {len(job.val)} validation items")
     for role in job.roles:
@@ -232,6 +237,6 @@ def find_optimizer(name: str) -> Optimizer:
     return OPTIMIZERS[name]
 
 
-def predictor_of(student: dspy.Module, role: str) -> dspy.Predict:
-    """The predictor inside a role of a student."""
+def predictor_of(student: dspy.Module, role: str) -> Any:
+    """The predictor inside a role of a student: a `dspy.Predict`, or what an optimiser put in its place."""
     return roles_of(student)[role].predict

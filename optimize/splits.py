@@ -77,7 +77,7 @@ def parse_limits(text: str) -> dict[str, int]:
         return {}
     try:
         if text.strip().isdigit():
-            limits = dict.fromkeys(NAMES, int(text))
+            limits: dict[str, int] = {name: int(text) for name in NAMES}
         else:
             limits = {name.strip(): int(most) for name, most in (part.split("=") for part in text.split(","))}
     except ValueError as error:

@@ -89,9 +89,14 @@ class _OneOutput:
         return [self._reminder(signature), self.note] if self.note else [self._reminder(signature)]
 
     def _demos(self, signature: type[dspy.Signature], demos: list[Any]) -> list[dict[str, Any]]:
-        """Demonstrations that have the output and something to show for it."""
+        """Demonstrations that have the output and an input to show for it, as they are shown.
+
+        A grapher's demonstration whose evidence is too long falls away: edges between unseen chunks teach nothing.
+        """
         name, _ = output_of(signature)
-        return [dict(demo) for demo in demos if name in demo and any(field in demo for field in signature.input_fields)]
+        own = [field for field in signature.input_fields if field not in STATIC]
+        shown = [shown_demo(dict(demo)) for demo in demos if name in demo]
+        return [demo for demo in shown if any(demo.get(field) not in (None, "") for field in own)]
 
     def _prepare_response_format(
         self, lm: dspy.BaseLM, lm_kwargs: dict[str, Any], signature: type[dspy.Signature]
@@ -155,11 +160,8 @@ class EvidenceFirst(_OneOutput, JSONAdapter):
         name, model = output_of(signature)
         parts = []
         for number, demo in enumerate(self._demos(signature, demos), 1):
-            shown = shown_demo(demo)
             fields = [field for field in (*SHARED, *own) if field in signature.input_fields]
-            sections = [
-                text.replace("[[ ## ", "[[ ## example ", 1) for text in self._sections(signature, fields, shown)
-            ]
+            sections = [text.replace("[[ ## ", "[[ ## example ", 1) for text in self._sections(signature, fields, demo)]
             parts += [f"# Example {number}", *sections, f"Reply: {neutralise(show_output(model, demo[name]))}"]
         return parts
 

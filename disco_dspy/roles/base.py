@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from disco_dspy.prompting.adapters import EvidenceFirst, RoleFirst
 from disco_dspy.prompting.neutralise import one_line
 from disco_dspy.settings import RoleSettings
 from signatures.errors import DiscoError
+
+CUT = Problem("reply/cut", "The reply ended at its longest allowed length.")
 
 QUOTE = 300
 """Characters of a refused reply that the next attempt quotes."""
@@ -46,8 +48,7 @@ class Job:
         fallback: What the program goes on with when nothing usable came.
         without: What that means, for people, such as "The chunk is shown without a tree."
         max_tokens: Longest reply that makes sense; none leaves it to the backbone.
-        items: Narrower rules for lists of strings, by property, for servers that hold replies to a schema:
-            `{"spans": {"pattern": ..., "maxItems": ...}}`.
+        items: Narrower rules for lists, for servers that hold replies to a schema; see `shape.narrowed`.
     """
 
     inputs: dict[str, Any]
@@ -69,12 +70,13 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an attempt: an output, or what was raised."""
+    """What came of an attempt: an output, or what was raised; whether it was cut; what DSPy traced of it."""
 
     output: Any = None
     error: Exception | None = None
     cut: bool = False
     quote: str = ""
+    trace: tuple[Any, ...] = ()
 
 
 class Role(dspy.Module):
@@ -171,7 +173,7 @@ class Role(dspy.Module):
     def _ladder(self, job: Job) -> Generator[Attempt, Outcome, dspy.Prediction]:
         """Asks until a reply is usable. Synchronous and asynchronous callers drive the same steps."""
         problems: tuple[Problem, ...] = ()
-        note, error, number = "", None, 0
+        note, number, outcome = "", 0, Outcome()
         for number in range(self.settings.retries + 1):
             outcome = yield Attempt(job, number, note)
             error = outcome.error
@@ -183,45 +185,50 @@ class Role(dspy.Module):
             if error is None:
                 decoded = job.decode(outcome.output)
                 if decoded.status != "degraded":
+                    join_traces([outcome.trace])
                     return self._accepted(decoded, outcome, number + 1, problems)
-                why = decoded.problems
+                why = decoded.problems + ((CUT,) if outcome.cut else ())
             else:
                 why = (Problem("reply/unparsable", _reason(error)),)
             problems += why
             note = texts.RETRY.format(why=" ".join(problem.sentence for problem in why), quote=outcome.quote)
-        return self.give_up(job, problems, number + 1, error)
+        # Attempts that were followed by a better one leave no trace, or they would become demonstrations. A role that
+        # fails for good does, or no optimizer that learns from failures would ever see it.
+        join_traces([outcome.trace])
+        return self.give_up(job, problems, number + 1, outcome.error)
 
     def _accepted(
         self, decoded: Decoded, outcome: Outcome, attempts: int, before: tuple[Problem, ...]
     ) -> dspy.Prediction:
         status, problems = decoded.status, before + decoded.problems
         if outcome.cut:
-            problems += (Problem("reply/cut", "The reply ended at its longest allowed length."),)
+            problems += (CUT,)
             status = "flawed"
         return self.result(decoded.value, Health(self.role, status, attempts, problems))
 
     def _ask(self, attempt: Attempt) -> Outcome:
         lm, adapter = self.lm(), self.adapter.for_call(attempt.note, attempt.job.items)
-        with dspy.context(lm=lm, adapter=adapter):
+        with dspy.context(lm=lm, adapter=adapter, trace=[]):
             try:
                 made = self.predict(**attempt.job.inputs, config=self._config(attempt, lm))
             except (AdapterParseError, LMError) as error:
                 return _failed(error, adapter)
-        return self._came(made, lm, adapter)
+            return self._came(made, lm, adapter)
 
     async def _aask(self, attempt: Attempt) -> Outcome:
         lm, adapter = self.lm(), self.adapter.for_call(attempt.note, attempt.job.items)
-        with dspy.context(lm=lm, adapter=adapter):
+        with dspy.context(lm=lm, adapter=adapter, trace=[]):
             try:
                 made = await self.predict.acall(**attempt.job.inputs, config=self._config(attempt, lm))
             except (AdapterParseError, LMError) as error:
                 return _failed(error, adapter)
-        return self._came(made, lm, adapter)
+            return self._came(made, lm, adapter)
 
     def _came(self, made: dspy.Prediction, lm: dspy.BaseLM, adapter: EvidenceFirst | RoleFirst) -> Outcome:
         reply = adapter.reply
         cut = (reply is not None and reply.cut) or _hit_the_limit(lm, adapter)
-        return Outcome(output=made[self._wire_name()], cut=cut, quote=_quote(adapter))
+        output = made[self._wire_name()]
+        return Outcome(output=output, cut=cut, quote=_quote(adapter), trace=tuple(dspy.settings.trace or ()))
 
     def _wire_name(self) -> str:
         return next(iter(self.predict.signature.output_fields))
@@ -243,6 +250,21 @@ class Role(dspy.Module):
             if config.get("temperature", lm.kwargs.get("temperature")) == 0:
                 config["temperature"] = self.settings.retry_temperature
         return config
+
+
+def join_traces(parts: Iterable[Iterable[Any]]) -> None:
+    """Appends to DSPy's current trace what was traced apart, within its longest length.
+
+    Args:
+        parts: Entries, in the order they belong.
+    """
+    trace = dspy.settings.trace
+    if trace is None:
+        return
+    for part in parts:
+        trace.extend(part)
+    if len(trace) > dspy.settings.max_trace_size:
+        del trace[: len(trace) - dspy.settings.max_trace_size]
 
 
 def _failed(error: Exception, adapter: EvidenceFirst | RoleFirst) -> Outcome:

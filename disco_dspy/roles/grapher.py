@@ -9,7 +9,7 @@ import dspy
 from disco_dspy.backbones import Backbones
 from disco_dspy.health import Health, Problem
 from disco_dspy.prompting.adapters import EvidenceFirst
-from disco_dspy.prompting.shape import one_of
+from disco_dspy.prompting.shape import numbers_to, one_of
 from disco_dspy.roles.base import Decoded, Job, Role
 from disco_dspy.settings import RoleSettings
 from signatures.graph import GraphHealth, RhetoricalGraph, decode_graph, encode_graph
@@ -64,9 +64,9 @@ class GrapherRole(Role):
         inputs = {"evidence": evidence, "relations": self.inventory.describe()}
         most = EDGES_PER_CHUNK * size
         labels = one_of(self.inventory.labels)
-        items = {
-            "edges": {"maxItems": most, **({"pattern": f"^[0-9]{{1,3}}>[0-9]{{1,3}} {labels}$"} if labels else {})}
-        }
+        items: dict[str, Any] = {"edges": {"maxItems": most}}
+        if labels:
+            items["edges"]["pattern"] = f"^{numbers_to(size)}>{numbers_to(size)} {labels}$"
         limit = TOKENS_PER_EDGE * most + 32
         return Job(inputs, decode, empty, "The answer is planned without relations between chunks.", limit, items)
 

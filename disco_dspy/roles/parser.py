@@ -12,7 +12,7 @@ from disco_dspy.corpus.units import edu_starts, sentence_edus
 from disco_dspy.health import Health, Problem
 from disco_dspy.prompting.adapters import RoleFirst
 from disco_dspy.prompting.evidence import render_edus
-from disco_dspy.prompting.shape import one_of
+from disco_dspy.prompting.shape import numbers_to, one_of
 from disco_dspy.roles.base import Decoded, Job, Role
 from disco_dspy.settings import RoleSettings
 from signatures.decode_tree import decode_tree
@@ -74,12 +74,12 @@ class ParserRole(Role):
 
         inputs = {"relations": self.inventory.describe(), "chunk": render_edus(text, units)}
         limit = TOKENS_PER_SPAN * (len(units) - 1) + 32
-        items = {"spans": {"maxItems": len(units) - 1, **_pattern(self.inventory)}}
+        items = {"spans": {"maxItems": len(units) - 1, **_pattern(self.inventory, len(units))}}
         return Job(inputs, decode, None, "The chunk is shown as plain text, without a tree.", limit, items)
 
 
-def _pattern(inventory: Inventory) -> dict[str, str]:
-    """The pattern of a join, with the labels that each nuclearity allows."""
+def _pattern(inventory: Inventory, size: int) -> dict[str, str]:
+    """The pattern of a join: units that exist, and the labels that each nuclearity allows."""
     parts = []
     for nuclearity in NUCLEARITIES:
         labels = [relation.name for relation in inventory.relations if nuclearity in relation.nuclearity]
@@ -88,4 +88,4 @@ def _pattern(inventory: Inventory) -> dict[str, str]:
             return {}
         if allowed:
             parts.append(f"{nuclearity} {allowed}")
-    return {"pattern": f"^[0-9]{{1,3}}-[0-9]{{1,3}} ({'|'.join(parts)})$"}
+    return {"pattern": f"^{numbers_to(size)}-{numbers_to(size)} ({'|'.join(parts)})$"}

@@ -10,6 +10,7 @@ import dspy
 from disco_dspy.backbones import Backbones
 from disco_dspy.health import Problem
 from disco_dspy.prompting.adapters import EvidenceFirst
+from disco_dspy.prompting.shape import numbers_to
 from disco_dspy.roles.base import Decoded, Job, Role
 from disco_dspy.roles.grapher import show_graph
 from disco_dspy.settings import PlanMode, RoleSettings
@@ -19,6 +20,9 @@ from signatures.planner import Planner
 
 MAX_TOKENS = 640
 """Longest plan; one of three steps takes about 125 tokens."""
+
+MOST_STEPS, MOST_REFERENCES = 8, 6
+"""Of a plan and of a step, where the server holds replies to a schema; a small model may otherwise never stop."""
 
 _GENERIC_AFTER = """Plan the answer to the question as a short list of steps. Do not write the answer itself.
 
@@ -100,7 +104,19 @@ class PlannerRole(Role):
 
         values = {"evidence": evidence, "graph": show_graph(graph), "task": task, "question": question}
         inputs = {name: value for name, value in values.items() if name in self.predict.signature.input_fields}
-        return Job(inputs, decode, None, "The answer is written without a plan.", MAX_TOKENS)
+        items = {
+            "steps": {"maxItems": MOST_STEPS},
+            "steps.evidence": {"maxItems": MOST_REFERENCES if edu_counts else 1, **_references(edu_counts)},
+        }
+        return Job(inputs, decode, None, "The answer is written without a plan.", MAX_TOKENS, items)
+
+
+def _references(edu_counts: Sequence[int]) -> dict[str, str]:
+    """The pattern of references that exist."""
+    if not edu_counts:
+        return {}
+    chunks = [f"{at}([.]{numbers_to(count)})?" if count else str(at) for at, count in enumerate(edu_counts, 1)]
+    return {"pattern": f"^({'|'.join(chunks)})$"}
 
 
 def _judged(blueprint: Blueprint, health: BlueprintHealth) -> Decoded:

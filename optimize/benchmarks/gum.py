@@ -52,9 +52,9 @@ class GumParser(dspy.Module):
 class Gum(Benchmark):
     """Original Parseval of the parser's trees on gold EDUs, labels of the 19-label refinement.
 
-    The score is the mean of span F1 (S) and fully labelled F1 (F). S alone is cheap (a rule without any model reaches
-    0.62) and F alone is too sparse to climb: a small model gets few nodes wholly right. Their mean rewards structure and
-    still wants labels. Figures of a split are micro-averaged: counts are pooled, then F1 is taken.
+    The score is the mean of span F1 (S) and fully labelled F1 (F). S alone is cheap (a rule without any model
+    reaches 0.62) and F alone is too sparse to climb: a small model gets few nodes wholly right. Their mean rewards
+    structure and still wants labels. Figures of a split are micro-averaged: counts are pooled, then F1 is taken.
     """
 
     name: ClassVar[str] = "gum"
@@ -80,9 +80,7 @@ class Gum(Benchmark):
 
     def split(self, seed: int, limits: dict[str, int]) -> Splits:
         """Train and validation from GUM's train documents, held-out from its dev documents."""
-        train, dev = (
-            [dspy.Example(id=row["id"]).with_inputs("id") for row in self._read[name][0]] for name in FILES
-        )
+        train, dev = ([dspy.Example(id=row["id"]).with_inputs("id") for row in self._read[name][0]] for name in FILES)
         return split(train, dev, seed, limits)
 
     def student(self, program: DiscoRAG) -> dspy.Module:

@@ -23,8 +23,8 @@ class HotpotQA(ClosedQA):
     )
     figures: ClassVar[tuple[str, ...]] = ("score", "f1", "em", "citation_validity", "support_recall")
     task: ClassVar[str] = (
-        "Give only the short answer: a name, a date, a number, yes or no, in as few words as possible, with the marks of "
-        "the evidence right after it. No sentence, no explanation."
+        "Give only the short answer: a name, a date, a number, yes or no, in as few words as possible, with the marks "
+        "of the evidence right after it. No sentence, no explanation."
     )
 
     def passages(self, row: dict[str, Any]) -> list[Passage]:

@@ -20,8 +20,8 @@ class RamDocs(ClosedQA):
 
     name: ClassVar[str] = "ramdocs"
     metric: ClassVar[str] = (
-        "ramdocs-1: share of gold answers given x (1 - share of wrong answers given) x (0.8 + 0.2 share of its citations "
-        "that exist); mean over items"
+        "ramdocs-1: share of gold answers given x (1 - share of wrong answers given) x (0.8 + 0.2 share of its "
+        "citations that exist); mean over items"
     )
     figures: ClassVar[tuple[str, ...]] = (
         "score",
@@ -33,9 +33,9 @@ class RamDocs(ClosedQA):
         "noise_left_alone",
     )
     task: ClassVar[str] = (
-        "Several different answers may each be right, because the name in the question is shared. Give every answer that "
-        "the evidence supports, each short, separated by semicolons, each followed by the marks of its evidence. Leave "
-        "out an answer that other evidence on the same thing contradicts. No sentences, no explanation."
+        "Several different answers may each be right, because the name in the question is shared. Give every answer "
+        "that the evidence supports, each short, separated by semicolons, each followed by the marks of its evidence. "
+        "Leave out an answer that other evidence on the same thing contradicts. No sentences, no explanation."
     )
 
     def passages(self, row: dict[str, Any]) -> list[Passage]:
