@@ -1,0 +1,1 @@
+"""From files to documents, chunks, sentences and EDU candidates, always with exact character offsets."""
