@@ -230,8 +230,6 @@ class Campaign:
         kept = outcome.winner if comparison and comparison.better else outcome.start
         tuned = self.optimizer.tunes != "nothing"
         decision = "winner" if kept is not outcome.start else "start"
-        if tuned and decision == "start":
-            outcome.notes.append("The tuned program was not better on held-out items, so the start program was kept.")
         result: dict[str, Any] = {
             "decision": decision,
             "tuned": tuned,

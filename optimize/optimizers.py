@@ -116,8 +116,8 @@ def _bootstrap(job: Job, settings: dict[str, Any]) -> dspy.Module:
         job.notes += demos.tidy(predictor, role)
         own = sum("augmented" in demo for demo in predictor.demos)
         job.notes.append(
-            f"{role}: {len(predictor.demos)} demonstrations, {own} of the {len(traces)} traces that scored at least "
-            f"{threshold:.2f} and {len(predictor.demos) - own} from gold"
+            f"{role}: {len(predictor.demos)} demonstrations, {own} of its own that scored at least {threshold:.2f} "
+            f"({len(traces)} found) and {len(predictor.demos) - own} from gold"
         )
     return student
 
