@@ -63,7 +63,14 @@ class ChunkParsing:
                 with dspy.context(trace=[]):
                     return await self.aone(chunk), dspy.settings.trace
 
-        made = await asyncio.gather(*map(one, unique))
+        tasks = [asyncio.create_task(one(chunk)) for chunk in unique]
+        try:
+            made = await asyncio.gather(*tasks)
+        finally:
+            # After an error the others would go on paying for an answer nobody gets.
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         join_traces([trace for _, trace in made])
         return self._in_order(chunks, unique, [prediction for prediction, _ in made])
 

@@ -125,7 +125,9 @@ class DiscoRAG(dspy.Module):
 
     @retriever.setter
     def retriever(self, retriever: Retriever | None) -> None:
-        self._shared = _Shared(retriever, None)
+        old = self._shared
+        # A store that was given apart from the retriever stays.
+        self._shared = _Shared(retriever, None if old.trees is old.retriever else old.trees)
 
     @property
     def trees(self) -> TreeStore | None:
