@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import typer
 
 from disco_dspy.cli.docs import render
 from disco_dspy.cli.main import app
+from disco_dspy.config import parse_config
 
 ROOT = Path(__file__).parents[3]
 
@@ -62,6 +64,16 @@ def test_the_readme_names_only_commands_and_options_that_exist() -> None:
 def _of_subcommands(verb: str) -> set[str]:
     subs = getattr(ALL[f"disco {verb}"], "commands", {})
     return {option for sub in subs.values() for each in sub.params for option in each.opts}
+
+
+def test_the_examples_of_the_readme_are_valid() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (toml,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    config = parse_config(tomllib.loads(toml))
+    assert (config.backbone_for("planner"), config.backbone_for("parser")) == ("lab", "embedded")
+    (python,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len([line for line in python.splitlines() if line.strip()]) == 3
+    compile(python, "README.md", "exec")
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.disco_dspy.cli.conftest import Command, play
+from tests.disco_dspy.cli.conftest import ROOT, Command, play
 from tests.disco_dspy.fake_server import FakeServer
 
 QUESTION = "Does the spray help children?"
@@ -92,3 +95,28 @@ def test_two_processes_index_at_once(
     assert first.returncode == 0, err
     assert "3 documents" in out
     assert disco("ask", QUESTION).code == 0
+
+
+def test_a_person_is_offered_the_embedded_model_and_may_decline(disco: Command, project: Path) -> None:
+    disco("index", "corpus")
+    text = (project / "disco.toml").read_text(encoding="utf-8")
+    (project / "disco.toml").write_text(text.split("[backbones.lab]")[0], encoding="utf-8")
+    keyboard, screen = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from disco_dspy.cli.main import run; run()", "ask", QUESTION],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "200"},
+        stdin=screen,
+        stdout=subprocess.PIPE,
+        stderr=screen,
+    )
+    os.close(screen)
+    seen = ""
+    while "Pull it now?" not in seen:
+        seen += os.read(keyboard, 4096).decode()
+    os.write(keyboard, b"n\n")
+    process.wait(30)
+    seen += os.read(keyboard, 4096).decode()
+    os.close(keyboard)
+    assert "Qwen2.5-Coder-1.5B-Instruct, Q4_K_M (1,117 MB, Apache-2.0)" in seen
+    assert "backbone/none" in seen
+    assert process.returncode == 5
