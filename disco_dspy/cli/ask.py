@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def ask(
-    question: Annotated[str, typer.Argument(envvar="DISCO_QUESTION", help="The question; `-` reads it from stdin.")],
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", envvar="DISCO_QUESTION", help="The question; `-` reads it from stdin.")
+    ],
     index_dir: IndexOption = DEFAULT_INDEX,
     program: ProgramOption = None,
     k: Annotated[
@@ -64,7 +66,11 @@ def ask(
     json_output: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Answer a question from the index, citing chunks (`[3]`) and their EDUs (`[3.2]`)."""
+    """Answer a question from the index, with citations.
+
+    `[3]` cites chunk 3, `[3.2]` its second elementary discourse unit; the sources below the answer show both. Every
+    chunk is parsed once and its tree kept; the answer with everything behind it is kept as a trace.
+    """
     import dspy
 
     from disco_dspy.case import Case

@@ -63,7 +63,10 @@ def doctor(
     json_output: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Check Python, packages, configuration, models (digests), keys, index, cache folder and disk space."""
+    """Check that everything an answer needs is here.
+
+    Looks at Python, packages, configuration, models (digests), keys, index, cache folder and disk space.
+    """
     screen = terminal()
     checks = list(_checks(index_dir, config, backbone, call, screen))
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)

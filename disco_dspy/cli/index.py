@@ -37,7 +37,10 @@ _SHOWN = 20
 
 def index(
     folder: Annotated[
-        Path, typer.Argument(envvar="DISCO_FOLDER", help="Folder (or one file) with txt, md, html or jsonl documents.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", envvar="DISCO_FOLDER", help="Folder (or one file) with txt, md, html or jsonl documents."
+        ),
     ],
     index_dir: IndexOption = DEFAULT_INDEX,
     preset: Annotated[
@@ -77,10 +80,10 @@ def index(
     json_output: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Make the index equal to a folder: added, changed, renamed and removed files.
+    """Make the index equal to a folder.
 
-    Unchanged text is neither embedded nor parsed again. Files that cannot be read are reported and the rest is
-    indexed (exit code 4).
+    Follows added, changed, renamed and removed files. Unchanged text is neither embedded nor parsed again. Files that
+    cannot be read are reported and the rest is indexed (exit code 4).
     """
     from disco_dspy.index.index import Index
 

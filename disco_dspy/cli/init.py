@@ -13,7 +13,10 @@ from disco_dspy.cli.terminal import terminal
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(envvar="DISCO_INIT_FOLDER", help="Where to write disco.toml; made when missing.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", envvar="DISCO_INIT_FOLDER", help="Where to write disco.toml; made when missing."
+        ),
     ] = Path(),
     json_output: JsonFlag = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -91,7 +92,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """Entry point of the `disco` script."""
-    sys.exit(main())
+    code = main()
+    if code == failures.INTERRUPTED:
+        # Python would wait at exit for threads whose calls may run for minutes. Everything durable is written by now.
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def _usage(error: typer.TyperException, screen: Terminal) -> int:

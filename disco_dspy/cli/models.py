@@ -19,7 +19,7 @@ _NAMES = "Model or backbone names; by default what the configuration needs."
 
 @app.command()
 def pull(
-    names: Annotated[list[str] | None, typer.Argument(envvar="DISCO_MODELS", help=_NAMES)] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", envvar="DISCO_MODELS", help=_NAMES)] = None,
     config: ConfigOption = None,
     json_output: JsonFlag = False,
     quiet: QuietFlag = False,
@@ -68,7 +68,7 @@ def list_(json_output: JsonFlag = False) -> None:
 
 @app.command()
 def path(
-    name: Annotated[str, typer.Argument(envvar="DISCO_MODEL", help="Model or backbone name.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", envvar="DISCO_MODEL", help="Model or backbone name.")],
     config: ConfigOption = None,
     json_output: JsonFlag = False,
 ) -> None:

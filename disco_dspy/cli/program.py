@@ -17,7 +17,7 @@ from disco_dspy.show.text import plain, safe
 
 app = typer.Typer(help="Compiled programs: what one is, and whether it is whole.", no_args_is_help=True)
 
-_Directory = Annotated[Path, typer.Argument(envvar="DISCO_PROGRAM", help="Directory of the program.")]
+_Directory = Annotated[Path, typer.Argument(metavar="DIR", envvar="DISCO_PROGRAM", help="Directory of the program.")]
 
 
 @app.command()

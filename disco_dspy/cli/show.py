@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from disco_dspy.program import DiscoRAG
     from signatures.tree import RSTTree
 
-app = typer.Typer(help="Trees, graphs, blueprints and everything behind an earlier answer.", no_args_is_help=True)
+app = typer.Typer(help="Trees, and what was behind an earlier answer.", no_args_is_help=True)
 
 TraceArgument = Annotated[
-    str, typer.Argument(envvar="DISCO_TRACE", help="Id of a trace, the beginning of one, or `last`.")
+    str, typer.Argument(metavar="TRACE", envvar="DISCO_TRACE", help="Id of a trace, the beginning of one, or `last`.")
 ]
 
 
@@ -38,7 +38,9 @@ def tree(
     chunk: Annotated[
         str,
         typer.Argument(
-            envvar="DISCO_CHUNK", help="Id of a chunk or its beginning; `disco status --documents` lists them."
+            metavar="CHUNK",
+            envvar="DISCO_CHUNK",
+            help="Id of a chunk or its beginning; `disco status --documents` lists them.",
         ),
     ],
     index_dir: IndexOption = DEFAULT_INDEX,

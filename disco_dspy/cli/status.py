@@ -29,7 +29,7 @@ def status(
     config: ConfigOption = None,
     json_output: JsonFlag = False,
 ) -> None:
-    """Show what is indexed, how many chunks have a tree, and which model plays which role."""
+    """Show what is indexed and who plays which role."""
     from disco_dspy import traces
     from disco_dspy.index.index import Index
 

@@ -24,8 +24,8 @@ DIMENSION = 16
 DOCUMENTS = {
     "bronchiolitis.md": "# Bronchiolitis\n\nThe spray did not shorten the stay. However, it helped where a lung had "
     "collapsed. More studies are needed.\n",
-    "malacia.md": "# Malacia\n\nThe spray brought no benefit. Children coughed less without it, although the difference "
-    "was small.\n",
+    "malacia.md": "# Malacia\n\nThe spray brought no benefit. Children coughed less without it, although the "
+    "difference was small.\n",
     "drains.txt": "Drains were compared with no drains. Fewer seromas formed with a drain, but the stay was longer.\n",
 }
 
@@ -54,7 +54,12 @@ def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     if "input" in body:
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
         rows = [{"object": "embedding", "index": at, "embedding": embed(text)} for at, text in enumerate(texts)]
-        return 200, {"object": "list", "data": rows, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+        return 200, {
+            "object": "list",
+            "data": rows,
+            "model": body["model"],
+            "usage": {"prompt_tokens": 1, "total_tokens": 1},
+        }
     return chat_reply(say(body))
 
 

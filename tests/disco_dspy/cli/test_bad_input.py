@@ -129,9 +129,7 @@ def test_questions_and_k(disco: Command) -> None:
     ("status", "message", "error"),
     [(401, "Incorrect API key", "backbone/auth"), (404, "The model `tiny` does not exist", "backbone/model")],
 )
-def test_an_endpoint_that_refuses(
-    disco: Command, server: FakeServer, status: int, message: str, error: str
-) -> None:
+def test_an_endpoint_that_refuses(disco: Command, server: FakeServer, status: int, message: str, error: str) -> None:
     disco("index", "corpus")
     server.answer = lambda body: failure(status, message) if "messages" in body else play(body)
     server.requests.clear()
@@ -158,7 +156,9 @@ def test_a_key_that_is_not_set_and_a_server_that_is_not_there(
     write_config(project, server.api_base)
     config = (project / "disco.toml").read_text(encoding="utf-8")
     head, tail = config.split("[backbones.lab]")
-    (project / "disco.toml").write_text(head + "[backbones.lab]" + tail.replace(server.api_base, "http://127.0.0.1:9/v1"))
+    (project / "disco.toml").write_text(
+        head + "[backbones.lab]" + tail.replace(server.api_base, "http://127.0.0.1:9/v1")
+    )
     told(disco("ask", QUESTION), "backbone/unreachable", 5)
 
 
@@ -189,7 +189,9 @@ def test_programs_that_are_refused(disco: Command, project: Path) -> None:
     changes = {
         "edited": lambda folder: _edit(folder / "program.json", lambda text: text.replace("chunk", "chump", 1)),
         "truncated": lambda folder: _edit(folder / "program.json", lambda text: text[: len(text) // 2]),
-        "newer": lambda folder: _edit(folder / "manifest.json", lambda text: text.replace('"schema_version": 1', '"schema_version": 9')),
+        "newer": lambda folder: _edit(
+            folder / "manifest.json", lambda text: text.replace('"schema_version": 1', '"schema_version": 9')
+        ),
         "halved": lambda folder: _edit(folder / "manifest.json", lambda text: text[: len(text) // 2]),
         "no-program": lambda folder: (folder / "program.json").unlink(),
     }
@@ -216,7 +218,13 @@ def test_damaged_traces(disco: Command, project: Path) -> None:
     folder = project / ".disco" / "index" / "traces"
     good = next(folder.glob("*.json"))
     text = good.read_text(encoding="utf-8")
-    for broken in (text[:100], "[]", '{"version": 1}', text.replace('"edges"', '"eggs"'), text.replace('"rows"', '"rose"')):
+    for broken in (
+        text[:100],
+        "[]",
+        '{"version": 1}',
+        text.replace('"edges"', '"eggs"'),
+        text.replace('"rows"', '"rose"'),
+    ):
         good.write_text(broken, encoding="utf-8")
         told(disco("show", "trace"), "trace/damaged", 3)
     good.write_text(json.dumps({**json.loads(text), "version": 2}), encoding="utf-8")

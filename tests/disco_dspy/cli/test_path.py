@@ -18,7 +18,15 @@ def test_index_ask_show(disco: Command, project: Path) -> None:
 
     asked = disco("ask", QUESTION, "--explain")
     assert asked.code == 0, asked.err
-    for part in ("This is the finding [1]", "Sources", "Blueprint", "Rhetorical graph", "Trees", "elaboration", "Usage"):
+    for part in (
+        "This is the finding [1]",
+        "Sources",
+        "Blueprint",
+        "Rhetorical graph",
+        "Trees",
+        "elaboration",
+        "Usage",
+    ):
         assert part in asked.out, part
     for verb in ("retrieve", "parse 3/3", "relate", "plan", "write"):
         assert verb in asked.err, verb
