@@ -181,7 +181,9 @@ def write_dis(document: RSTTree | RSTDocument, *, flatten: bool = False) -> str:
             continue
         lines.append(f"{'  ' * depth}( {role} (span {unit[0]} {unit[1]}){label}")
         waiting.append(depth)
-        parts = chains.parts(node) if node.nuclearity == "NN" else [(node.first, node.split), (node.split + 1, node.last)]
+        parts = (
+            chains.parts(node) if node.nuclearity == "NN" else [(node.first, node.split), (node.split + 1, node.last)]
+        )
         for number in range(len(parts) - 1, -1, -1):
             nucleus = node.nuclearity == "NN" or node.nuclearity[number] == "N"
             name = node.relation if node.nuclearity == "NN" or not nucleus else "span"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -249,8 +248,3 @@ def join_edus(texts: Iterable[str], nodes: Iterable[Node], inventory: str = AS_W
     tree = RSTTree(" ".join(lines), tuple(edus), ordered, inventory)
     check_shape(tree)
     return tree
-
-
-def dump_json(document: RSTTree | RSTDocument) -> str:
-    """Returns a document as JSON: exact text, offsets, rows and extras; nothing is lost."""
-    return json.dumps(as_document(document).to_dict(), ensure_ascii=False) + "\n"

@@ -36,7 +36,9 @@ def _place(tree: RSTTree, chains: Chains) -> tuple[list[_Row], dict[Span, _Place
     for node in bottom_up(tree.nodes):
         if chains.inner(node):
             continue
-        parts = chains.parts(node) if node.nuclearity == "NN" else [(node.first, node.split), (node.split + 1, node.last)]
+        parts = (
+            chains.parts(node) if node.nuclearity == "NN" else [(node.first, node.split), (node.split + 1, node.last)]
+        )
         top = places[parts[1] if node.nuclearity == "SN" else parts[0]]
         mark = "m" if node.nuclearity == "NN" else "r"
         for part in parts:
