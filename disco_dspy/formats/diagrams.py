@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from disco_dspy.formats.chains import Chains
-from disco_dspy.formats.document import RSTDocument, Span, as_document
+from disco_dspy.formats.document import RSTDocument, Span, as_document, unit_spans
 from signatures.graph import RhetoricalGraph
 from signatures.tree import RSTTree
 
@@ -52,11 +52,13 @@ def tree_mermaid(document: RSTTree | RSTDocument, *, flatten: bool = True) -> st
     full = as_document(document)
     chains = Chains(full.tree, full.kept, flatten=flatten)
     lines = ["flowchart TD"]
-    for node in full.tree.nodes:
-        if not chains.inner(node):
-            lines.append(f'    {_id((node.first, node.last))}(["{_mermaid_text(node.relation)}"])')
-    for edu in full.tree.edus:
-        lines.append(f'    e{edu.index}["{edu.index}: {_mermaid_text(full.tree.edu_text(edu.index))}"]')
+    # Layouts keep the order in which nodes are named, so it is the order of the text.
+    for unit in sorted(unit_spans(full.tree), key=lambda span: (span[0], -span[1])):
+        node = chains.node(unit)
+        if node is None:
+            lines.append(f'    e{unit[0]}["{unit[0]}: {_mermaid_text(full.tree.edu_text(unit[0]))}"]')
+        elif not chains.inner(node):
+            lines.append(f'    {_id(unit)}(["{_mermaid_text(node.relation)}"])')
     for unit, part, nucleus in _links(full.tree, chains):
         lines.append(f"    {_id(unit)} {'==>|N|' if nucleus else '-.->|S|'} {_id(part)}")
     return "\n".join(lines) + "\n"

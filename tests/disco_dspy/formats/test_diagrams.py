@@ -16,8 +16,8 @@ def test_mermaid_of_a_tree() -> None:
     assert tree_mermaid(TREE) == (
         "flowchart TD\n"
         '    n1_4(["attribution"])\n'
-        '    n2_4(["joint"])\n'
         '    e1["1: He #quot;said#quot; #lt;b#gt;"]\n'
+        '    n2_4(["joint"])\n'
         '    e2["2: a #35; b"]\n'
         '    e3["3: c#92;d"]\n'
         '    e4["4: #96;e#96; #amp; f"]\n'
