@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import warnings
 from dataclasses import replace
@@ -19,6 +20,7 @@ from disco_dspy.settings import ProgramSettings
 from optimize import compile as command
 from optimize import evaluate as measure
 from optimize.campaign import Campaign
+from optimize.rundir import RunDir
 from optimize.spec import Spec
 from tests.optimize.backend import TUNED, Backend
 from tests.optimize.conftest import Compile
@@ -179,6 +181,23 @@ def test_a_folder_of_other_things_is_not_overwritten(compiled: Compile, tmp_path
     done = compiled(out=out)
     assert done.code == 3 and done.result["error"]["code"] == "out/not-an-artifact" and done.asked == 0
     assert [p.name for p in out.iterdir()] == ["thesis.md"]
+
+
+def test_paths_with_brackets_and_full_disks_end_in_words(
+    compiled: Compile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To a terminal library this path is a closing tag.
+    out = tmp_path / "a [" / "b]"
+    out.parent.mkdir()
+    out.write_text("a file", encoding="utf-8")
+    assert compiled(out=out).result["error"]["code"] == "out/not-an-artifact"
+
+    def full(self: RunDir, state: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(RunDir, "write", full)
+    done = compiled()
+    assert done.code == 3 and done.result["error"]["code"] == "disk/full" and done.asked == 0
 
 
 def test_two_processes_do_not_run_one_campaign(compiled: Compile) -> None:
