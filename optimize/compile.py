@@ -16,10 +16,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from disco_dspy.settings import ROLES
 from optimize.benchmarks import BENCHMARKS
 from optimize.campaign import Campaign
 from optimize.cli import OK, Bars, emit, positive, read_config, run, settings_of
-from optimize.freezing import ROLES
 from optimize.optimizers import OPTIMIZERS
 from optimize.report import plan_table, summary
 from optimize.spec import Spec

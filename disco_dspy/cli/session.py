@@ -141,7 +141,7 @@ def open_program(
     """
     from disco_dspy import artifact
     from disco_dspy.program import DiscoRAG
-    from disco_dspy.settings import ProgramSettings
+    from disco_dspy.settings import ROLES, ProgramSettings
 
     given = {key: value for key, value in switches.items() if value is not None}
     if path is None:
@@ -156,7 +156,7 @@ def open_program(
         return loaded
     settings = ProgramSettings.read({**loaded.settings.model_dump(), **given})
     changed = DiscoRAG(retriever, backbones=backbones, settings=settings)
-    for role in ("parser", "grapher", "planner", "generator"):
+    for role in ROLES:
         if role == "planner" and settings.plan != loaded.settings.plan:
             screen.warn("the planner was tuned for another kind of plan; its plain prompt is used")
             continue
