@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from disco_dspy.backbones import Backbones
     from disco_dspy.config import Config
     from disco_dspy.index.index import Index
-    from disco_dspy.index.protocols import Embedder
+    from disco_dspy.protocols import Embedder
     from disco_dspy.program import DiscoRAG
 
 LM_CACHE = "lm"
