@@ -10,12 +10,13 @@ from typing import Any
 import dspy
 from dspy.utils.exceptions import LMConfigurationError
 
-from disco_dspy.config import ROLES, BackboneConfig, Config, load_config
+from disco_dspy.config import BackboneConfig, Config, load_config
 from disco_dspy.engines import AsyncMeteredEngine, Guard, MeteredEngine
 from disco_dspy.ledger import Ledger
 from disco_dspy.lm_errors import explain_lm_error
 from disco_dspy.preflight import PreflightReport, preflight
 from disco_dspy.routes import endpoint_hash, engine_factory, model_string, obeys_schema, read_key
+from disco_dspy.settings import ROLES
 from signatures.errors import DiscoError
 
 __all__ = ["Backbones", "Guard", "Ledger", "PreflightReport", "explain_lm_error"]

@@ -16,13 +16,11 @@ from urllib.parse import urlsplit
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
 
+from disco_dspy.settings import ROLES
 from signatures.errors import DiscoError, nearest
 
 CONFIG_NAME = "disco.toml"
 CONFIG_ENV = "DISCO_CONFIG"
-ROLES = ("parser", "grapher", "planner", "generator")
-"""The four roles of the program."""
-
 OTHER_ROLES = ("reflection", "judge")
 """Roles that only `optimize` plays: the model that rewrites instructions, and the one that grades."""
 

@@ -8,48 +8,18 @@ import os
 import threading
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from disco_dspy.config import Config, EmbeddingConfig
 from disco_dspy.models import path, registered
+from disco_dspy.protocols import Embedder, Vectors
 from signatures.errors import DiscoError, nearest
-
-Vectors = NDArray[np.float32]
 
 MINILM_DIMENSION = 384
 MINILM_TOKENS = 256
 """MiniLM was trained on 256 word pieces; the paper's chunk is as long."""
-
-
-@runtime_checkable
-class Embedder(Protocol):
-    """Turns texts into vectors.
-
-    Attributes:
-        name: As written in `disco.toml`.
-        dimension: Length of a vector.
-        fingerprint: Changes whenever the vectors would; an index refuses another one.
-    """
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
-    @property
-    def dimension(self) -> int: ...  # noqa: D102
-
-    @property
-    def fingerprint(self) -> str: ...  # noqa: D102
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Returns unit vectors, float32, shape [len(texts), dimension]."""
-        ...
-
-    def embed_query(self, text: str) -> Vectors:
-        """Returns one unit vector, float32, shape [dimension]."""
-        ...
 
 
 def load_embedder(spec: str, config: Config | None = None) -> Embedder:

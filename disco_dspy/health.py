@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 Status = Literal["ok", "repaired", "flawed", "degraded"]
@@ -22,10 +22,12 @@ class Problem:
     Attributes:
         code: Stable slug `area/what`, such as `reply/unparsable`; to count by.
         sentence: For people.
+        count: How many things of this kind it stands for.
     """
 
     code: str
     sentence: str
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,16 @@ class Health:
             "status": self.status,
             "attempts": self.attempts,
             "subject": self.subject,
-            "problems": [{"code": problem.code, "sentence": problem.sentence} for problem in self.problems],
+            "problems": [asdict(problem) for problem in self.problems],
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Health:
         """Returns the record that `to_dict` wrote."""
-        problems = tuple(Problem(str(item["code"]), str(item["sentence"])) for item in data.get("problems", ()))
+        problems = tuple(
+            Problem(str(item["code"]), str(item["sentence"]), int(item.get("count", 1)))
+            for item in data.get("problems", ())
+        )
         status = data["status"]
         if status not in STATUSES:
             raise ValueError(f"{status!r} is not a health status; known: {', '.join(STATUSES)}")

@@ -6,6 +6,7 @@ killed process cannot forget what it spent.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -89,7 +90,11 @@ class Ledger:
                 # O_APPEND: two processes may share the file; a short line is written in one piece.
                 handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
                 try:
-                    os.write(handle, b"\n" + line if self._torn else line)
+                    line = b"\n" + line if self._torn else line
+                    # A disk that fills up takes the beginning of a line without complaint.
+                    self._torn = os.write(handle, line) < len(line)
+                    if self._torn:
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                     os.fsync(handle)
                 finally:
                     os.close(handle)
@@ -99,7 +104,6 @@ class Ledger:
                     f"The call ledger {self.path} cannot be written: {exc.strerror}.",
                     "Free disk space or correct the permissions, then run the same command again.",
                 ) from exc
-            self._torn = False
 
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Returns every call so far, oldest first."""

@@ -11,6 +11,8 @@ from signatures.errors import DiscoError
 _MODEL_MISSING = re.compile(r"model\b.*(not found|does not exist|unknown|not exist|not available|no such)", re.I | re.S)
 _BEARER = re.compile(r"(sk-|Bearer\s+)\S+", re.I)
 
+_KEY_LIKE = re.compile(r"(?=[^\s\d]*\d)[^\s\"'`,;()]{12,}")
+
 
 def explain_lm_error(exc: BaseException, backbone: str) -> DiscoError:
     """Returns the error a person should see for a failed call.
@@ -30,6 +32,9 @@ def explain_lm_error(exc: BaseException, backbone: str) -> DiscoError:
     if code == "backbone/request" and _names_missing_model(exc):
         code, sentence, remedy = _MODEL[1:4]
     detail = _detail(exc)
+    if code == "backbone/auth":
+        # Some servers repeat the key they refuse, and not every key begins with sk-; this text is kept in traces.
+        detail = _KEY_LIKE.sub("[key]", detail)
     return DiscoError(
         code,
         f"Backbone {backbone!r} {sentence}{f' ({detail})' if detail else ''}.",

@@ -76,14 +76,14 @@ class ChunkParsing:
 
     def one(self, chunk: Chunk) -> dspy.Prediction:
         """Returns the tree of one chunk."""
-        found = self._stored(chunk)
+        found = self.stored(chunk)
         if found is not None:
             return found
         return self._keep(chunk, self._skipped() or self.parser(text=chunk.text))
 
     async def aone(self, chunk: Chunk) -> dspy.Prediction:
         """As `one`, awaiting the model."""
-        found = self._stored(chunk)
+        found = self.stored(chunk)
         if found is not None:
             return found
         return self._keep(chunk, self._skipped() or await self.parser.acall(text=chunk.text))
@@ -99,18 +99,19 @@ class ChunkParsing:
             for chunk in chunks
         ]
 
-    def _stored(self, chunk: Chunk) -> dspy.Prediction | None:
+    def stored(self, chunk: Chunk) -> dspy.Prediction | None:
+        """Returns the stored tree of a chunk, or nothing where there is none that is whole."""
         data = self.store.get_tree(chunk.text_sha256, self.fingerprint) if self.store is not None else None
         if self.store is None or data is None:
             return None
         try:
             tree = RSTTree.from_dict(data, chunk.text)
             check_tree(tree, self.parser.inventory)
-        except ValueError:
+            health = self.store.tree_health(chunk.text_sha256, self.fingerprint)
+            was = Health.from_dict(health) if health else Health(self.parser.role)
+        except (ValueError, KeyError, TypeError):
             # Written by another version or damaged: parsing again is right, and its result replaces it.
             return None
-        health = self.store.tree_health(chunk.text_sha256, self.fingerprint)
-        was = Health.from_dict(health) if health else Health(self.parser.role)
         return dspy.Prediction(tree=tree, health=Health(was.role, was.status, 0, was.problems))
 
     def _keep(self, chunk: Chunk, made: dspy.Prediction) -> dspy.Prediction:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from disco_dspy.corpus.types import Chunk, Document
-from disco_dspy.index.protocols import Embedder
+from disco_dspy.protocols import Embedder
 from signatures.errors import DiscoError
 
 Text = str | tuple[str, str]

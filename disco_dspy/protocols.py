@@ -1,11 +1,48 @@
-"""What the program needs from an index, so that anything with these methods will do."""
+"""What the program and the index need from others, so that anything with these methods will do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from disco_dspy.corpus.types import Chunk
+
+Vectors = NDArray[np.float32]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into unit vectors: two methods make one, the rest says who it is.
+
+    `fingerprint` names everything that changes the vectors (model, revision, pooling, prefixes); an index made with one
+    fingerprint refuses another.
+    """
+
+    @property
+    def name(self) -> str:
+        """As written in `disco.toml`, such as `minilm`."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hex digest or other stable string."""
+        ...
+
+    def embed_documents(self, texts: list[str]) -> Vectors:
+        """Returns float32 `[len(texts), dimension]`, rows of length 1."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """Returns float32 `[dimension]` of length 1."""
+        ...
 
 
 class Hit(Protocol):

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from signatures.errors import DiscoError, nearest
 
 ROLES = ("parser", "grapher", "planner", "generator")
+"""The four roles of the program, in the paper's order."""
+
 PlanMode = Literal["full", "generic-after", "generic-before", "none"]
 Cite = Literal["edu", "chunk"]
 

@@ -32,7 +32,7 @@ class Trace:
         task: The answer format asked for; may be empty.
         answer: Text with its valid citations.
         chunks: The evidence in the order of its numbers.
-        trees: One a chunk, None where there is none; empty when trees were switched off.
+        trees: One a chunk, None where there is none.
         graph: None when it was switched off.
         blueprint: None when it was switched off or skipped.
         health: One record a role call: role, status, and what was repaired, lost or degraded.

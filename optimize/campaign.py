@@ -24,14 +24,15 @@ from disco_dspy.ledger import Ledger
 from disco_dspy.program import DiscoRAG
 from disco_dspy.prompting.shape import output_of, wire_schema
 from disco_dspy.prompting.texts import LAYOUT_VERSION
+from disco_dspy.settings import ROLES
 from optimize import report
 from optimize.benchmarks import Benchmark, adopt, find_benchmark
 from optimize.breaker import BackboneDown, Breaker
 from optimize.budget import BudgetPlan, CallBudget, counted, plan
 from optimize.evaluation import Evaluation, ItemResult, evaluate
-from optimize.freezing import ROLES, roles_of
+from optimize.freezing import roles_of
 from optimize.optimizers import Job, Optimizer, find_optimizer
-from optimize.publish import check_out, publish
+from optimize.publish import MANIFEST, check_out, publish
 from optimize.rundir import RunDir, digest, started_at, write_json
 from optimize.spec import Silent, Spec, Watcher
 from optimize.splits import Splits
@@ -106,6 +107,8 @@ class Campaign:
                 "settings": self.spec.settings.model_dump(mode="json"),
                 "start": digest(start.dump_state(json_mode=True)),
                 "schemas": {role: _schema(start, role) for role in ROLES},
+                # A table of the user's own is named by its path, which says nothing about its content.
+                "inventories": [start.inventory.fingerprint(), start.grapher.inventory.fingerprint()],
                 "layout": LAYOUT_VERSION,
             },
             "backbone": {role: [self._facts.fingerprint(role), self._facts.decoding(role)] for role in ROLES},
@@ -133,7 +136,8 @@ class Campaign:
         check_out(out)
         with self.run_dir.locked():
             state = self.run_dir.read()
-            if state.get("state") != "finished":
+            # An artifact that was deleted since is made again out of the LM cache.
+            if state.get("state") != "finished" or not (self.run_dir.artifact / MANIFEST).is_file():
                 with _quiet(self.run_dir.log):
                     state = self._go(state, watcher or Silent())
             publish(self.run_dir.artifact, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
@@ -11,13 +12,27 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
+from disco_dspy.cli.failures import UNEXPECTED, explain
 from disco_dspy.config import Config, load_config
 from disco_dspy.settings import ProgramSettings
+from disco_dspy.show.text import plain
 from signatures.errors import DiscoError
 
 OK, INTERRUPTED = 0, 130
 SPEAK_EVERY = 10.0
+
+
+def positive(text: str) -> int:
+    """Reads a number of at least 1; the type of options that count something."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return number
 
 
 def settings_of(config: Config, k: int | None) -> ProgramSettings:
@@ -42,15 +57,18 @@ def run(work: Callable[[], int], *, as_json: bool, resume: str) -> int:
     errors = Console(stderr=True)
     try:
         return work()
-    except DiscoError as error:
-        code = error.exit_code
-        errors.print(f"[bold red]error[/] {error.code}: {error.sentence}", highlight=False, soft_wrap=True)
-        errors.print(error.remedy, highlight=False, soft_wrap=True, markup=False)
+    except (DiscoError, OSError) as error:
+        told, code = explain(error)
+        if code == UNEXPECTED:
+            raise
+        # Text, not markup: a path or a setting may hold brackets.
+        errors.print(Text("error ", style="bold red") + plain(f"{told.code}: {told.sentence}"), soft_wrap=True)
+        errors.print(plain(told.remedy), soft_wrap=True)
         if as_json:
-            emit({"error": {"code": error.code, "sentence": error.sentence, "remedy": error.remedy}, "exit_code": code})
+            emit({"error": {"code": told.code, "sentence": told.sentence, "remedy": told.remedy}, "exit_code": code})
         return code
     except KeyboardInterrupt:
-        errors.print(f"Interrupted. {resume}", highlight=False, soft_wrap=True)
+        errors.print(plain(f"Interrupted. {resume}"), soft_wrap=True)
         return INTERRUPTED
 
 

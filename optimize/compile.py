@@ -16,10 +16,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from disco_dspy.settings import ROLES
 from optimize.benchmarks import BENCHMARKS
 from optimize.campaign import Campaign
-from optimize.cli import OK, Bars, emit, read_config, run, settings_of
-from optimize.freezing import ROLES
+from optimize.cli import OK, Bars, emit, positive, read_config, run, settings_of
 from optimize.optimizers import OPTIMIZERS
 from optimize.report import plan_table, summary
 from optimize.spec import Spec
@@ -39,23 +39,16 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--optimizer", required=True, metavar="NAME", help=f"one of {', '.join(OPTIMIZERS)}")
     made.add_argument("--backbone", required=True, metavar="NAME", help="backbone that plays every role")
     made.add_argument("--reflection-backbone", default="", metavar="NAME", help="writes instructions (default: same)")
-    made.add_argument("--max-calls", required=True, type=_positive, metavar="N", help="most distinct model calls")
+    made.add_argument("--max-calls", required=True, type=positive, metavar="N", help="most distinct model calls")
     made.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="where the artifact goes")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of splits and sampling (default 0)")
     made.add_argument("--items", default="", metavar="LIMITS", help="most items: train=20,val=10,heldout=30")
-    made.add_argument("--k", type=_positive, default=None, metavar="N", help="chunks per question (default: settings)")
+    made.add_argument("--k", type=positive, default=None, metavar="N", help="chunks per question (default: settings)")
     made.add_argument("--runs", type=Path, default=Path("runs"), metavar="FOLDER", help="campaign folders")
     made.add_argument("--config", type=Path, default=None, metavar="FILE", help="disco.toml (default: found)")
     made.add_argument("--json", action="store_true", help="result as JSON on stdout")
     made.add_argument("--dry-run", action="store_true", help="show how the budget is split, make no call")
     return made
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -23,7 +23,7 @@ from disco_dspy.program import DiscoRAG
 from optimize.benchmarks import BENCHMARKS, find_benchmark
 from optimize.breaker import BackboneDown, Breaker
 from optimize.budget import CallBudget, counted
-from optimize.cli import OK, Bars, emit, read_config, run, settings_of
+from optimize.cli import OK, Bars, emit, positive, read_config, run, settings_of
 from optimize.evaluation import Evaluation, ItemResult, evaluate
 from signatures.errors import DiscoError, nearest
 
@@ -41,10 +41,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--split", default="dev", metavar="NAME", help="train, val or dev (held-out; the default)")
     made.add_argument("--program", default="none", metavar="PATH", help="artifact folder, or none (the start program)")
     made.add_argument("--backbone", required=True, metavar="NAME", help="backbone that plays every role")
-    made.add_argument("--items", type=int, default=None, metavar="N", help="most items")
-    made.add_argument("--max-calls", type=int, default=None, metavar="N", help="most distinct model calls")
+    made.add_argument("--items", type=positive, default=None, metavar="N", help="most items")
+    made.add_argument("--max-calls", type=positive, default=None, metavar="N", help="most distinct model calls")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the splits (default 0)")
-    made.add_argument("--k", type=int, default=None, metavar="N", help="chunks per question, without a program")
+    made.add_argument("--k", type=positive, default=None, metavar="N", help="chunks per question, without a program")
     made.add_argument("--cache", type=Path, default=None, metavar="FOLDER", help="LM cache (default: the user's)")
     made.add_argument("--config", type=Path, default=None, metavar="FILE", help="disco.toml (default: found)")
     made.add_argument("--json", action="store_true", help="figures and items as JSON on stdout")

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 import dspy
 
 from disco_dspy.roles import Role
-
-ROLES = ("parser", "grapher", "planner", "generator")
+from disco_dspy.settings import ROLES
 
 
 def roles_of(student: dspy.Module) -> dict[str, Role]:

@@ -6,9 +6,8 @@ import filecmp
 import shutil
 from pathlib import Path
 
+from disco_dspy.artifact.manifest import MANIFEST
 from signatures.errors import DiscoError
-
-MANIFEST = "manifest.json"
 
 
 def check_out(out: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -13,14 +12,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from disco_dspy.artifact.fingerprints import digest
 from signatures.errors import DiscoError
 
 STATE = "campaign.json"
-
-
-def digest(identity: Mapping[str, Any]) -> str:
-    """SHA-256 in hex of plain data, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(identity, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 class RunDir:

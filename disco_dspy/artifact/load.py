@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
 
 import dspy
 
@@ -67,8 +66,7 @@ def _open(path: Path, config: Config | None) -> Index:
     from disco_dspy.embedders import load_embedder
 
     config = config if config is not None else load_config()
-    embedder: Any = load_embedder(config.embedder, config)
-    return Index.open(path, embedder)
+    return Index.open(path, load_embedder(config.embedder, config))
 
 
 def _warn_of_other_models(manifest: Manifest, program: DiscoRAG) -> None:

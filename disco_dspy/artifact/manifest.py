@@ -40,7 +40,7 @@ class Metric(_Strict):
     """One metric before and after tuning.
 
     Attributes:
-        name: Such as `parser/span-f1`.
+        name: Benchmark and figure, such as `gum/score`.
         before: Of the program as it was given.
         after: Of the program in the artifact.
     """
@@ -54,7 +54,7 @@ class Cost(_Strict):
     """What making the program took.
 
     Attributes:
-        calls: Real calls to a model.
+        calls: Distinct requests; one that is repeated or comes out of the cache counts once.
         prompt_tokens: As the servers counted.
         completion_tokens: As the servers counted.
         seconds: Wall time.

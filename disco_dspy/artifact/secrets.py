@@ -50,13 +50,15 @@ def refuse_secrets(name: str, text: str, backbones: Backbones | None = None) -> 
 
 def _known(backbones: Backbones) -> dict[str, str]:
     known: dict[str, str] = {}
-    for name, backbone in backbones.config.backbones.items():
-        key = os.environ.get(backbone.api_key_env) if backbone.api_key_env else None
+    config = backbones.config
+    reached = {f"backbone {name!r}": backbone for name, backbone in config.backbones.items()}
+    for who, server in {**reached, "the embedder": config.embedding}.items():
+        key = os.environ.get(server.api_key_env) if server.api_key_env else None
         if key and len(key) >= 6:
-            known[key] = f"the key of backbone {name!r}"
-        if backbone.api_base:
-            known[backbone.api_base.rstrip("/")] = f"the address of backbone {name!r}"
-            place = urlsplit(backbone.api_base).netloc
+            known[key] = f"the key of {who}"
+        if server.api_base:
+            known[server.api_base.rstrip("/")] = f"the address of {who}"
+            place = urlsplit(server.api_base).netloc
             if len(place) >= 6:
-                known[place] = f"the address of backbone {name!r}"
+                known[place] = f"the address of {who}"
     return known

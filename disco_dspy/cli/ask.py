@@ -106,7 +106,7 @@ def ask(
 def _trace(
     prediction: dspy.Prediction, question: str, task: str, runner: DiscoRAG, program: Path | None, seconds: float
 ) -> Trace:
-    from disco_dspy.config import ROLES
+    from disco_dspy.settings import ROLES
     from disco_dspy.traces import Trace, new_id
 
     name, created = new_id()

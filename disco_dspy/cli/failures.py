@@ -33,6 +33,8 @@ def explain(error: BaseException) -> tuple[DiscoError, int]:
         return _disk_full(error), 3
     if isinstance(error, PermissionError):
         return _forbidden(error), 3
+    if isinstance(error, OSError) and error.filename:
+        return _unusable(error), 3
     return _unexpected(error), UNEXPECTED
 
 
@@ -77,6 +79,14 @@ def _forbidden(error: PermissionError) -> DiscoError:
         "disk/permission",
         f"No permission for {error.filename or 'a file'}.",
         "Change the permissions, or choose another folder.",
+    )
+
+
+def _unusable(error: OSError) -> DiscoError:
+    return DiscoError(
+        "disk/path",
+        f"{error.filename} cannot be used: {error.strerror or type(error).__name__}.",
+        "Check the path, or choose another one.",
     )
 
 

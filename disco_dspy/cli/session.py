@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from disco_dspy.backbones import Backbones
     from disco_dspy.config import Config
     from disco_dspy.index.index import Index
-    from disco_dspy.index.protocols import Embedder
     from disco_dspy.program import DiscoRAG
+    from disco_dspy.protocols import Embedder
 
 LM_CACHE = "lm"
 """Folder below the cache folder that keeps the models' replies, so that no call is made twice."""
@@ -96,7 +96,7 @@ def make_ready(backbones: Backbones, screen: Terminal) -> None:
     from disco_dspy.models import cache_dir
 
     config, used = backbones.config, backbones.used()
-    missing = [each.model.name for each in _states(models_of(config, used)) if not each.present]
+    missing = _missing(models_of(config, used))
     if any(config.backbone(each).kind == "embedded" for each in used):
         _require_local()
     if missing:
@@ -112,7 +112,7 @@ def open_embedder(config: Config, screen: Terminal) -> Embedder:
     """
     from disco_dspy.embedders import load_embedder
 
-    if config.embedder == "minilm" and not _states(["minilm"])[0].present:
+    if config.embedder == "minilm" and _missing(["minilm"]):
         _require_local()
         _offer(["minilm"], screen, None)
     return load_embedder(config.embedder, config)
@@ -141,7 +141,7 @@ def open_program(
     """
     from disco_dspy import artifact
     from disco_dspy.program import DiscoRAG
-    from disco_dspy.settings import ProgramSettings
+    from disco_dspy.settings import ROLES, ProgramSettings
 
     given = {key: value for key, value in switches.items() if value is not None}
     if path is None:
@@ -156,7 +156,7 @@ def open_program(
         return loaded
     settings = ProgramSettings.read({**loaded.settings.model_dump(), **given})
     changed = DiscoRAG(retriever, backbones=backbones, settings=settings)
-    for role in ("parser", "grapher", "planner", "generator"):
+    for role in ROLES:
         if role == "planner" and settings.plan != loaded.settings.plan:
             screen.warn("the planner was tuned for another kind of plan; its plain prompt is used")
             continue
@@ -184,12 +184,15 @@ def no_index(path: Path) -> DiscoError:
     )
 
 
-def _states(names: Sequence[str]) -> list[Any]:
+def _missing(names: Sequence[str]) -> list[str]:
+    """The models that are not here; a file that was put into the cache by hand is checked once."""
     from disco_dspy import models
+    from disco_dspy.models import store
 
     for name in names:
         models.registered(name)
-    return [state for state in models.list_models() if state.model.name in names]
+    states = [state for state in models.list_models() if state.model.name in names and not state.present]
+    return [each.model.name for each in states if not (each.path.is_file() and store.verified(each.model, each.path))]
 
 
 def _require_local() -> None:

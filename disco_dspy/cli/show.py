@@ -20,11 +20,7 @@ from disco_dspy.cli.terminal import terminal
 from signatures.errors import DiscoError
 
 if TYPE_CHECKING:
-    from disco_dspy.corpus.types import Chunk
     from disco_dspy.health import Health
-    from disco_dspy.index.index import Index
-    from disco_dspy.program import DiscoRAG
-    from signatures.tree import RSTTree
 
 app = typer.Typer(help="Trees, and what was behind an earlier answer.", no_args_is_help=True)
 
@@ -55,6 +51,7 @@ def tree(
 ) -> None:
     """Show the RST tree of a chunk."""
     from disco_dspy.index.index import Index
+    from disco_dspy.parsing import ChunkParsing
     from disco_dspy.show.tree import tree_view
 
     screen = terminal()
@@ -65,7 +62,8 @@ def tree(
         found = opened.chunk(chunk)
         backbones = open_backbones(loaded, backbone)
         runner = open_program(program, opened, backbones, loaded, {}, screen)
-        parsed = _stored(opened, found, runner)
+        kept = ChunkParsing(runner.parser, opened).stored(found)
+        parsed = kept.tree if kept is not None else None
         if parsed is None and parse:
             make_ready(backbones, screen)
             screen.note("parse ...")
@@ -115,14 +113,6 @@ def trace(trace: TraceArgument = "last", index_dir: IndexOption = DEFAULT_INDEX,
 
     found = traces.load(index_dir, trace)
     terminal().result(found.to_dict(), trace_view(found))
-
-
-def _stored(index: Index, chunk: Chunk, program: DiscoRAG) -> RSTTree | None:
-    from disco_dspy.parsing import parser_fingerprint
-    from signatures.tree import RSTTree
-
-    data = index.get_tree(chunk.text_sha256, parser_fingerprint(program.parser))
-    return RSTTree.from_dict(data, chunk.text) if data is not None else None
 
 
 def _refuse(health: Health) -> NoReturn:

@@ -60,7 +60,7 @@ def _documents(index: Index) -> list[dict[str, Any]]:
 
 
 def _roles(config: Config) -> dict[str, dict[str, str]]:
-    from disco_dspy.config import ROLES
+    from disco_dspy.settings import ROLES
 
     found = {}
     for role in ROLES:

@@ -99,7 +99,7 @@ class FileProblem:
 
     Args:
         source: POSIX path relative to the corpus folder, or `path#row`.
-        code: Stable slug such as `corpus/not-utf8`.
+        code: Stable slug such as `corpus/encoding`.
         sentence: What is wrong, for people.
         severity: `failed` for something that should have been readable, `skipped` for a type that is not read at all.
     """

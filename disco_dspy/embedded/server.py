@@ -90,7 +90,8 @@ def stop_all() -> None:
 
 
 # A forked child must not think it owns the parent's server threads.
-os.register_at_fork(after_in_child=_running.clear)
+if hasattr(os, "register_at_fork"):  # POSIX
+    os.register_at_fork(after_in_child=_running.clear)
 atexit.register(stop_all)
 
 

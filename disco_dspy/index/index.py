@@ -14,11 +14,11 @@ from disco_dspy.corpus.types import Chunk, Document
 from disco_dspy.index import catalogue as cat
 from disco_dspy.index.disk import disk_errors, folder_bytes
 from disco_dspy.index.lock import write_lock
-from disco_dspy.index.protocols import Embedder
 from disco_dspy.index.reports import DocumentInfo, Hit, IndexReport, IndexStatus, Progress, ProgressEvent
 from disco_dspy.index.search import Searcher
 from disco_dspy.index.settings import IndexSettings
 from disco_dspy.index.update import Updater, clean
+from disco_dspy.protocols import Embedder
 from signatures.errors import DiscoError
 
 __all__ = ["Hit", "Index", "IndexReport", "IndexStatus", "ProgressEvent"]

@@ -16,10 +16,10 @@ from disco_dspy.corpus.types import Chunk, Document, FileProblem, text_hash
 from disco_dspy.index import catalogue as cat
 from disco_dspy.index.lexical import searchable
 from disco_dspy.index.lock import write_lock
-from disco_dspy.index.protocols import Embedder
 from disco_dspy.index.reports import IndexReport, Progress, ProgressEvent
 from disco_dspy.index.settings import IndexSettings
 from disco_dspy.index.vectors import Vectors, generation_file
+from disco_dspy.protocols import Embedder
 from signatures.errors import DiscoError
 
 

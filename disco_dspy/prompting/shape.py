@@ -215,7 +215,7 @@ def _from_text(name: str, model: Any, body: str) -> Any:
         try:
             value = json.loads(body)
             return model.model_validate(value[name] if isinstance(value.get(name), dict) else value)
-        except (ValueError, ValidationError):
+        except (ValueError, RecursionError):
             return model.from_text(body)
     return model.from_text(body)
 

@@ -72,9 +72,8 @@ class GeneratorRole(Role):
             if health.removed:
                 more = f" and {len(health.removed) - MARKS_NAMED} more" if len(health.removed) > MARKS_NAMED else ""
                 removed = ", ".join(health.removed[:MARKS_NAMED]) + more
-                problems.append(
-                    Problem("answer/removed-citations", f"Marks pointing at nothing were removed: {removed}.")
-                )
+                sentence = f"Marks pointing at nothing were removed: {removed}."
+                problems.append(Problem("answer/removed-citations", sentence, len(health.removed)))
             if not health.cited:
                 problems.append(Problem("answer/uncited", "The answer cites no evidence."))
                 return Decoded(answer, "flawed", tuple(problems))

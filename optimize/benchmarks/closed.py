@@ -125,7 +125,7 @@ def grounded(value: float, valid: float) -> float:
 def citation_validity(prediction: dspy.Prediction) -> float:
     """Share of the answer's marks that point at evidence, in [0, 1]; 0 without any mark."""
     removed = sum(
-        int(problem.sentence.count("["))
+        problem.count
         for health in prediction.health
         if health.role == "generator"
         for problem in health.problems

@@ -349,3 +349,8 @@ def test_a_given_lm_and_a_given_engine(lm: Any) -> None:
     metered = Backbones.from_engine(lm.engine, model="scripted")
     assert metered.lm("parser").model == "disco-given/scripted"
     assert metered.fingerprint("parser") != given.fingerprint("parser")
+
+
+def test_a_refused_key_of_any_form_is_not_repeated() -> None:
+    told = explain_lm_error(dspy.LMAuthError("Invalid key: 'Lab9f3c77aa01d2' for project lab", status=401), "lab")
+    assert "9f3c77" not in str(told) and "Invalid key" in told.sentence and "HTTP 401" in told.sentence

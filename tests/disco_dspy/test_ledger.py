@@ -52,6 +52,21 @@ def test_a_line_cut_by_a_kill_is_left_out_and_the_next_ones_are_kept(tmp_path: P
     assert len(roles) in {4, 5}
 
 
+def test_a_line_that_a_full_disk_cut_is_reported_and_the_next_ones_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ledger.jsonl"
+    ledger = Ledger(path)
+    ledger.append(entry())
+    with monkeypatch.context() as patch:
+        write = os.write
+        patch.setattr(os, "write", lambda handle, data: write(handle, data[:20]))
+        with pytest.raises(DiscoError, match="ledger/write"):
+            ledger.append(entry())
+    ledger.append(entry("planner"))
+    assert [e.role for e in Ledger(path).entries()] == ["parser", "planner"]
+
+
 def test_an_edited_ledger_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     Ledger(path).append(entry())

@@ -30,6 +30,17 @@ def test_a_second_question_parses_nothing(lm: ScriptedLM, asynchronous: bool) ->
     assert first.health[1].status == "repaired" and second.health[1].problems == first.health[1].problems
 
 
+@pytest.mark.parametrize("damage", [{"status": "ok"}, {"role": "parser", "status": "fine"}])
+def test_a_tree_whose_health_is_damaged_is_parsed_again(lm: ScriptedLM, damage: dict) -> None:
+    store = Store()
+    program = DiscoRAG(trees=store)
+    first, whole = run(lm, program), dict(store.rows)
+    store.rows = {key: (tree, damage) for key, (tree, _) in whole.items()}
+    again = run(lm, program)
+    assert [record.attempts for record in again.health] == [record.attempts for record in first.health]
+    assert store.rows == whole
+
+
 def test_degraded_trees_are_not_stored(lm: ScriptedLM) -> None:
     store = Store()
     lm.script.garble("parser", times=2)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 import warnings
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 import dspy
@@ -13,12 +16,13 @@ from filelock import FileLock
 
 from disco_dspy import artifact
 from disco_dspy.artifact.load import OtherBackbone
-from disco_dspy.config import load_config
+from disco_dspy.config import Config, load_config
 from disco_dspy.program import DiscoRAG
 from disco_dspy.settings import ProgramSettings
 from optimize import compile as command
 from optimize import evaluate as measure
 from optimize.campaign import Campaign
+from optimize.rundir import RunDir
 from optimize.spec import Spec
 from tests.optimize.backend import TUNED, Backend
 from tests.optimize.conftest import Compile
@@ -172,6 +176,26 @@ def test_wrong_names_are_refused_before_any_call(
     assert done.asked == 0
 
 
+def test_an_artifact_deleted_from_the_run_folder_is_made_again_without_a_call(compiled: Compile) -> None:
+    first = compiled(optimizer="none")
+    shutil.rmtree(Path(first.result["run"]) / "artifact")
+    again = compiled(optimizer="none")
+    assert again.code == 0 and again.asked == 0
+    assert (Path(first.result["run"]) / "artifact" / "manifest.json").is_file()
+
+
+def test_another_table_under_the_same_path_is_another_campaign(tmp_path: Path) -> None:
+    table = tmp_path / "mine.toml"
+    shipped = resources.files("signatures").joinpath("inventories", "refined-19.toml").read_text(encoding="utf-8")
+    paths = []
+    for text in (shipped, shipped.replace('definition = "', 'definition = "Now: ', 1)):
+        table.write_text(text, encoding="utf-8")
+        settings = ProgramSettings(inventory=str(table))
+        spec = Spec("gum", ("parser",), "none", "embedded", 40, settings=settings)
+        paths.append(Campaign(spec, Config(), tmp_path).run_dir.path)
+    assert paths[0] != paths[1]
+
+
 def test_a_folder_of_other_things_is_not_overwritten(compiled: Compile, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     out.mkdir()
@@ -179,6 +203,23 @@ def test_a_folder_of_other_things_is_not_overwritten(compiled: Compile, tmp_path
     done = compiled(out=out)
     assert done.code == 3 and done.result["error"]["code"] == "out/not-an-artifact" and done.asked == 0
     assert [p.name for p in out.iterdir()] == ["thesis.md"]
+
+
+def test_paths_with_brackets_and_full_disks_end_in_words(
+    compiled: Compile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To a terminal library this path is a closing tag.
+    out = tmp_path / "a [" / "b]"
+    out.parent.mkdir()
+    out.write_text("a file", encoding="utf-8")
+    assert compiled(out=out).result["error"]["code"] == "out/not-an-artifact"
+
+    def full(self: RunDir, state: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(RunDir, "write", full)
+    done = compiled()
+    assert done.code == 3 and done.result["error"]["code"] == "disk/full" and done.asked == 0
 
 
 def test_two_processes_do_not_run_one_campaign(compiled: Compile) -> None:

@@ -249,6 +249,7 @@ def test_a_full_disk_does_not_cost_the_answer(disco: Command, monkeypatch: pytes
     [
         (OSError(errno.ENOSPC, "No space left on device", "x"), "disk/full", 3),
         (PermissionError(errno.EACCES, "Permission denied", "x"), "disk/permission", 3),
+        (NotADirectoryError(errno.ENOTDIR, "Not a directory", "x"), "disk/path", 3),
         (KeyboardInterrupt(), "run/interrupted", 130),
         (RuntimeError("odd"), "internal/unexpected", 1),
     ],

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from disco_dspy import models
+from disco_dspy.cli.session import _missing
 from disco_dspy.models import registry, sources
 from disco_dspy.models.registry import HubFile, Model, Part
 from signatures.errors import DiscoError
@@ -250,6 +251,8 @@ def test_a_file_changed_after_it_was_checked_is_refused_and_fetched_again(tiny: 
 def test_a_file_put_there_by_hand_is_taken_when_its_digest_is_right(tiny: Model) -> None:
     models.models_dir().mkdir(parents=True)
     (models.models_dir() / "tiny.gguf").write_bytes(DATA)
+    assert models.list_models()[0].present is False
+    assert _missing([NAME]) == []
     assert models.path(NAME).name == "tiny.gguf"
     assert models.list_models()[0].present is True
 

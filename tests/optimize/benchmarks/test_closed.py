@@ -65,6 +65,9 @@ def test_hotpotqa_scores_words_and_marks() -> None:
     assert bare.value == pytest.approx(0.8) and "No mark" in bare.feedback
     half = score(f"{row['answer']} [1][77]")
     assert half.parts["citation_validity"] == 0.5 and half.value == pytest.approx(0.9)
+    # A problem's sentence names five removed marks; the figure counts all nine.
+    flood = score(f"{row['answer']} [1]" + "".join(f"[{number}]" for number in range(71, 80)))
+    assert flood.parts["citation_validity"] == pytest.approx(0.1)
     wrong = score("[1] I cannot say")
     assert wrong.value == 0.0 and row["answer"] in wrong.feedback
     assert benchmark.aggregate([right, wrong])["score"] == 0.5
