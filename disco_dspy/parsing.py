@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import dspy
 
 from disco_dspy.corpus.types import Chunk
+from disco_dspy.corpus.units import rules_fingerprint
 from disco_dspy.health import Health, Problem
 from disco_dspy.prompting.texts import LAYOUT_VERSION
 from disco_dspy.protocols import TreeStore
@@ -140,7 +141,7 @@ class ChunkParsing:
 
 
 def parser_fingerprint(parser: ParserRole) -> str:
-    """Returns a hash of everything that shapes a parse: prompt, demonstrations, inventory, model, decoding.
+    """Returns a hash of everything that shapes a parse: EDU rules, prompt, demonstrations, inventory, model, decoding.
 
     Args:
         parser: The role as it would be asked.
@@ -150,6 +151,9 @@ def parser_fingerprint(parser: ParserRole) -> str:
     decoding = {name: lm.kwargs.get(name) for name in ("temperature", "max_tokens", "max_completion_tokens", "top_p")}
     facts = {
         "layout": LAYOUT_VERSION,
+        "edus": rules_fingerprint(),
+        # With nothing to show, what is left of a prompt is its constant text.
+        "prompt": parser.adapter.format(parser.predict.signature, [], {}),
         "signature": state["signature"],
         "demos": state["demos"],
         "inventory": parser.inventory.fingerprint(),

@@ -3,10 +3,12 @@ from __future__ import annotations
 import dspy
 import pytest
 
+from disco_dspy import parsing
 from disco_dspy.backbones import Backbones
 from disco_dspy.engines import Call
 from disco_dspy.passages import Passages, chunk_of
 from disco_dspy.program import DiscoRAG
+from disco_dspy.prompting import texts
 from disco_dspy.settings import ProgramSettings
 from signatures.errors import DiscoError
 from tests.disco_dspy.programs import TEXTS, Store, run
@@ -124,3 +126,16 @@ def test_a_new_retriever_keeps_a_store_given_apart(lm: ScriptedLM) -> None:
     program = DiscoRAG(trees=store)
     program.retriever = passages
     assert program.trees is store and program.retriever is passages
+
+
+def test_trees_of_other_edu_rules_or_prompts_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with dspy.context(lm=scripted_lm()):
+        parser = DiscoRAG().parser
+        first = parsing.parser_fingerprint(parser)
+        assert parsing.parser_fingerprint(parser) == first
+        with monkeypatch.context() as patched:
+            patched.setattr(parsing, "rules_fingerprint", lambda: "other rules")
+            assert parsing.parser_fingerprint(parser) != first
+        with monkeypatch.context() as patched:
+            patched.setattr(texts, "REMINDER", "Answer in JSON for `{name}`.")
+            assert parsing.parser_fingerprint(parser) != first
