@@ -1,0 +1,56 @@
+"""The Generator: evidence, graph, plan and question to the answer with citations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dspy
+from pydantic import model_validator
+
+from signatures.lenient import Reply, pick
+
+
+class GeneratorOutput(Reply):
+    """The answer as free text with citation marks; `decode_answer` keeps the marks that point at something."""
+
+    text: str
+
+    @classmethod
+    def from_text(cls, text: str) -> GeneratorOutput:
+        """Returns the output for a reply that is plain text, not JSON."""
+        return cls(text=text)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unwrap(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"text": value}
+        if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+            return {"text": "\n".join(value)}
+        if isinstance(value, Mapping) and "text" not in value and pick(value, "answer", "response"):
+            lowered = {str(key).lower(): content for key, content in value.items()}
+            return {"text": str(lowered.get("answer") or lowered.get("response"))}
+        return value
+
+
+class Generator(dspy.Signature):
+    """Write the answer to the question from the evidence, following the plan.
+
+    - Give the answer the form that `task` asks for; if it is empty, answer in a few plain sentences.
+    - Follow the steps of `plan` in order. Do not mention the plan, the graph or the chunks as such. If `plan` is empty,
+      answer straight from the evidence.
+    - After each claim put a mark for the evidence it rests on: [3] is chunk 3, [3.2] its unit 2.
+      Form: The drug lowers blood pressure [3.2], but only in adults [1].
+    - Say only what the evidence says. Never invent facts, numbers, names or marks.
+    - State the condition under which a finding holds. Where findings conflict, report both and how they fit together,
+      as the plan reconciles them; never hide one.
+    - If the evidence does not answer the question, say so.
+    """
+
+    evidence: str = dspy.InputField(desc="the numbered chunks")
+    graph: str = dspy.InputField(desc="relations between chunks; pairs not listed are unrelated")
+    plan: str = dspy.InputField(desc="the steps of the answer; may be empty")
+    task: str = dspy.InputField(desc="what form the answer must have; may be empty")
+    question: str = dspy.InputField()
+    answer: GeneratorOutput = dspy.OutputField(desc="the answer with its marks")
