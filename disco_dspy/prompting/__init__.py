@@ -1,0 +1,1 @@
+"""What the roles' models read: the evidence block and the adapters that lay out a prompt."""
