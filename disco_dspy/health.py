@@ -71,11 +71,13 @@ class Health:
         status = data["status"]
         if status not in STATUSES:
             raise ValueError(f"{status!r} is not a health status; known: {', '.join(STATUSES)}")
-        return cls(
-            str(data["role"]), status, int(data.get("attempts", 1)), problems, str(data.get("subject", ""))
-        )
+        return cls(str(data["role"]), status, int(data.get("attempts", 1)), problems, str(data.get("subject", "")))
 
 
 def worst(records: Iterable[Health]) -> Status:
     """Returns the worst status among the records; `ok` when there are none."""
-    return max((record.status for record in records), key=STATUSES.index, default="ok")
+    worst_yet: Status = "ok"
+    for record in records:
+        if STATUSES.index(record.status) > STATUSES.index(worst_yet):
+            worst_yet = record.status
+    return worst_yet

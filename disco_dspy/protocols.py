@@ -42,9 +42,13 @@ class TreeStore(Protocol):
     """Keeps what a parser made of a text, keyed by the text and by everything that shaped the parse."""
 
     def get_tree(self, text_sha256: str, fingerprint: str) -> dict[str, Any] | None:
-        """Returns what `put_tree` was given (keys `tree` and `health`), or nothing."""
+        """Returns the stored tree, or nothing."""
+        ...
+
+    def tree_health(self, text_sha256: str, fingerprint: str) -> dict[str, Any] | None:
+        """Returns the health stored with it, or nothing."""
         ...
 
     def put_tree(self, text_sha256: str, fingerprint: str, tree: dict[str, Any], health: dict[str, Any]) -> None:
-        """Stores a tree; an entry of the same key is replaced."""
+        """Stores a tree and its health; an entry of the same key is replaced."""
         ...

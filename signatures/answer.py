@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from signatures.evidence import Evidence
+from signatures.reading import printable
 
 _REF = r"[0-9]{1,6}(?:\.[0-9]{1,6})?"
 _NAMED = rf"(?:(?:chunk|edu|doc|document|source|passage|evidence|ref)s?[ .:#]*)?{_REF}"
@@ -72,14 +73,16 @@ class AnswerHealth:
 def decode_answer(text: str, edu_counts: Sequence[int]) -> tuple[Answer, AnswerHealth]:
     """Returns the answer that a reply holds, and the marks that had to go.
 
-    Total. A fence around the whole reply and a leading `Answer:` are stripped; `[1, 3.2]`, `[1-3]` and `[chunk 3]`
-    become `[1][3.2]`, `[1][2][3]` and `[3]`; marks that point at nothing are removed with the spaces before them.
+    Total. Control characters, a fence around the whole reply and a leading `Answer:` are stripped; `[1, 3.2]`,
+    `[1-3]` and `[chunk 3]` become `[1][3.2]`, `[1][2][3]` and `[3]`; marks that point at nothing are removed with the
+    spaces before them.
 
     Args:
         text: The reply.
         edu_counts: Number of EDUs of each chunk; 0 for a chunk that was not cut, cited only as a whole.
     """
     removed: list[str] = []
+    text = printable(text)
     # Taking a mark out can bring another together ("[[9]3]"), so this goes on until nothing changes; every round
     # but the last removes or rewrites something and none brings back what an earlier one took.
     while True:
@@ -96,7 +99,7 @@ def decode_answer(text: str, edu_counts: Sequence[int]) -> tuple[Answer, AnswerH
 
 
 def _unwrap(text: str) -> str:
-    text = text.replace("\x00", "").strip()
+    text = text.strip()
     fenced = _FENCE.fullmatch(text)
     if fenced and "```" not in fenced[1]:
         text = fenced[1].strip()

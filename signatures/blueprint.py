@@ -9,6 +9,7 @@ from typing import Any
 
 from signatures.evidence import Evidence, read_references
 from signatures.graph import Edge, RhetoricalGraph
+from signatures.reading import printable
 
 __all__ = ["Blueprint", "BlueprintHealth", "Evidence", "Step", "decode_blueprint"]
 
@@ -143,7 +144,7 @@ def _field(item: Any, name: str) -> Any:
 
 
 def _line(value: Any) -> str:
-    return "" if value is None else " ".join(str(value).split())
+    return "" if value is None else " ".join(printable(str(value)).split())
 
 
 def _says_nothing(text: str) -> bool:
@@ -153,7 +154,7 @@ def _says_nothing(text: str) -> bool:
 def _handles(step: Step, edge: Edge) -> bool:
     cited = {reference.chunk for reference in step.evidence}
     here = {edge.source, edge.target} & cited
-    if len(here) < 2 and step.reconcile and here:
+    if len(here) == 1:
         (other,) = {edge.source, edge.target} - here
         return re.search(rf"(?<![0-9.]){other}(?:\.[0-9]+)?(?![0-9])", step.reconcile) is not None
     return len(here) == 2

@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -18,7 +18,11 @@ from signatures.tree import Edu, Node, RSTTree, bottom_up
 Span = tuple[int, int]
 Label = tuple[Nuclearity | None, str | None]
 
-_NUMBER = re.compile(r"(?<![0-9])[0-9]{1,6}(?![0-9])")
+_SPAN = re.compile(r"(?<![0-9])([0-9]{1,6})(?![0-9])\D+?([0-9]{1,6})(?![0-9])")
+# A join told by its two parts, "1-2 + 3-4": the span goes on.
+_NEXT_PART = re.compile(
+    r"[\s,;&+/|)\]]*(?:edus?)?[\s(\[]*(?:[0-9]{1,6})\s*[-–—~]\s*([0-9]{1,6})(?![0-9])", re.IGNORECASE
+)
 _NUCLEARITY = re.compile(r"(?<![A-Za-z])(NS|SN|NN)(?![A-Za-z])", re.IGNORECASE)
 _NUCLEARITY_WORDS: tuple[tuple[re.Pattern[str], Nuclearity], ...] = (
     (re.compile(r"nucleus\W+satellite", re.IGNORECASE), "NS"),
@@ -140,8 +144,15 @@ def _count(samples: Sequence[Sequence[str]], size: int, inventory: Inventory) ->
 def _read(item: str, size: int, inventory: Inventory) -> tuple[Span, Label] | None:
     """Span and label of one item; None where no span of two or more EDUs can be read."""
     text = strip_list_marker(unicodedata.normalize("NFKC", item[:_LONGEST_ITEM]))
-    numbers = [min(max(int(number), 1), size) for number in _NUMBER.findall(text)]
-    if len(numbers) < 2 or min(numbers) == max(numbers):
+    match = _SPAN.search(text)
+    if match is None:
+        return None
+    ends = sorted((int(match[1]), int(match[2])))
+    following = _NEXT_PART.match(text, match.end())
+    if following:
+        ends.append(int(following[1]))
+    first, last = (min(max(number, 1), size) for number in (min(ends), max(ends)))
+    if first == last:
         return None
     nuclearity: Nuclearity | None = None
     for pattern, value in _NUCLEARITY_WORDS:
@@ -149,11 +160,11 @@ def _read(item: str, size: int, inventory: Inventory) -> tuple[Span, Label] | No
         nuclearity = nuclearity or (value if found else None)
     code = _NUCLEARITY.search(text)
     if code:
-        nuclearity = {"NS": "NS", "SN": "SN", "NN": "NN"}[code[0].upper()]  # type: ignore[assignment]
+        nuclearity = cast(Nuclearity, code[0].upper())
         text = _NUCLEARITY.sub(" ", text)
     found_relation = find_relation(inventory, text, nuclearity)
     relation = found_relation[0].name if found_relation else None
-    return (min(numbers), max(numbers)), (nuclearity, relation)
+    return (first, last), (nuclearity, relation)
 
 
 def _scores(size: int, votes: Counter[Span], starts: set[int], prior_weight: float) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -168,47 +169,55 @@ def decode_graph(edges: Sequence[str], size: int, inventory: Inventory) -> tuple
         inventory: Of kind `inter`.
     """
     symmetric, contrast = _label_sets(inventory)
-    count = dict.fromkeys(("unparsed", "unknown_ids", "self_loops", "duplicates", "unknown_labels", "unrelated"), 0)
+    faults: Counter[str] = Counter()
     kept: list[Edge] = []
     taken: set[tuple[int, int]] = set()
     for item in edges:
         edge = _read_edge(item, inventory)
-        if isinstance(edge, str):
-            count[edge] += 1
+        if edge is None:
+            faults["unparsed"] += 1
             continue
-        if edge.relation in symmetric and edge.source > edge.target:
-            edge = Edge(edge.target, edge.source, edge.relation)
         pairs = {(edge.source, edge.target)}
         if edge.relation in symmetric:
             pairs.add((edge.target, edge.source))
+            edge = Edge(min(edge.source, edge.target), max(edge.source, edge.target), edge.relation)
         if not (1 <= edge.source <= size and 1 <= edge.target <= size):
-            count["unknown_ids"] += 1
+            faults["unknown_ids"] += 1
         elif edge.source == edge.target:
-            count["self_loops"] += 1
+            faults["self_loops"] += 1
         elif edge.relation == UNRELATED:
-            count["unrelated"] += 1
-        elif edge.relation == "":
-            count["unknown_labels"] += 1
+            faults["unrelated"] += 1
+        elif not edge.relation:
+            faults["unknown_labels"] += 1
         elif pairs & taken:
-            count["duplicates"] += 1
+            faults["duplicates"] += 1
         else:
             taken |= pairs
             kept.append(edge)
     graph = RhetoricalGraph(max(size, 0), tuple(kept), inventory.name, symmetric, contrast)
-    return graph, GraphHealth(given=len(edges), **count)
+    health = GraphHealth(
+        given=len(edges),
+        unparsed=faults["unparsed"],
+        unknown_ids=faults["unknown_ids"],
+        self_loops=faults["self_loops"],
+        duplicates=faults["duplicates"],
+        unknown_labels=faults["unknown_labels"],
+        unrelated=faults["unrelated"],
+    )
+    return graph, health
 
 
-def _read_edge(item: str, inventory: Inventory) -> Edge | str:
-    """An edge with a label, with "" for an unknown one or with UNRELATED; or the name of a counter."""
+def _read_edge(item: str, inventory: Inventory) -> Edge | None:
+    """An edge whose relation is a label, "" for an unknown one or UNRELATED; None without two numbers."""
     text = strip_list_marker(unicodedata.normalize("NFKC", str(item)[:400]))
     pair = _PAIR.search(text)
     if pair is None:
-        return "unparsed"
+        return None
     source, target = int(pair[1]), int(pair[3])
     words = f"{text[: pair.start()]} {pair[2]} {text[pair.end() :]}"
     if _BACKWARDS.search(pair[2]) and not _FORWARDS.search(pair[2]):
         source, target = target, source
-    if is_unrelated(re.sub(r"[0-9.]+", " ", words)):
+    if is_unrelated(words):
         return Edge(source, target, UNRELATED)
     found = find_relation(inventory, words)
     if found is None:

@@ -8,6 +8,9 @@ from signatures.inventory import Inventory, Relation
 
 _MARKER = re.compile(r"^\s*(?:[-*•·]|\(?[0-9]{1,3}[.):])\s+")
 _WORD = re.compile(r"[^\W\d_]+")
+# Control characters other than tab and line feed, and halves of surrogate pairs, which JSON escapes can smuggle in: the
+# first reach a terminal as commands, the second cannot be written as UTF-8.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 # A label stands among few words; a reply that rambles is not searched further.
 _MOST_WORDS = 12
 
@@ -15,6 +18,11 @@ _MOST_WORDS = 12
 def strip_list_marker(text: str) -> str:
     """Returns a line without a leading bullet or list number."""
     return _MARKER.sub("", text, count=1)
+
+
+def printable(text: str) -> str:
+    """Returns a text that can be shown and stored: line ends as `\\n`, no control characters, no lone surrogates."""
+    return _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def find_relation(inventory: Inventory, text: str, nuclearity: str | None = None) -> tuple[Relation, str] | None:

@@ -12,6 +12,7 @@ one by one (the last one stays). Without a reply a role gets a plausible one.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import threading
@@ -72,7 +73,7 @@ def plausible(ask: Ask) -> Reply:
         return {"spans": [f"{first}-{count} NS elaboration" for first in range(count - 1, 0, -1)]}
     chunks = [int(number) for number in re.findall(r"^\[(\d+)\]", ask.last, re.MULTILINE)]
     if ask.field == "graph":
-        return {"edges": [f"{a}>{b} ELABORATES" for a, b in zip(chunks, chunks[1:], strict=False)]}
+        return {"edges": [f"{a}>{b} ELABORATES" for a, b in itertools.pairwise(chunks)]}
     if ask.field == "plan":
         cited = [str(number) for number in chunks]
         return {"steps": [{"move": "claim", "say": "state the finding", "evidence": cited, "reconcile": ""}]}

@@ -9,7 +9,7 @@ from bs4.element import NavigableString, PreformattedString, Tag
 
 from disco_dspy.corpus.wordlist import words_of
 
-_HIDDEN = words_of("script style noscript template head svg math iframe object button select nav")
+_HIDDEN = words_of("title script style noscript template head svg math iframe object button select nav")
 _BLOCKS = words_of(
     "address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
     "h6 header hr li main ol p pre section table tbody tfoot thead tr ul caption summary"

@@ -6,7 +6,7 @@ import codecs
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -56,22 +56,21 @@ class _Problem(Exception):
         self.code, self.sentence = code, sentence
 
 
-def find_files(folder: Path, exclude: Iterable[Path] = ()) -> Iterator[Path]:
-    """Yields the files below a folder in sorted order, hidden ones left out, following links without looping.
+def find_files(
+    folder: Path, exclude: Iterable[Path] = (), onerror: Callable[[OSError], object] | None = None
+) -> Iterator[Path]:
+    """Yields the files below a folder, hidden ones left out, following links without looping.
 
     Args:
         folder: Where to look.
         exclude: Folders to leave out, such as the index itself.
+        onerror: Told about each folder that cannot be listed; `filename` of the error names it.
     """
     left_out = {path.resolve() for path in exclude}
     seen: set[tuple[int, int]] = set()
-    for place, folders, names in os.walk(folder, followlinks=True):
+    for place, folders, names in os.walk(folder, onerror=onerror, followlinks=True):
         here = Path(place)
-        try:
-            status = here.stat()
-        except OSError:
-            folders.clear()
-            continue
+        status = here.stat()
         if (status.st_dev, status.st_ino) in seen or here.resolve() in left_out:
             folders.clear()
             continue
@@ -107,15 +106,22 @@ def load_folder(path: Path, settings: LoaderSettings, exclude: Iterable[Path] = 
             "corpus/encoding", f"There is no text encoding {settings.encoding!r}.", "Use a name such as utf-8."
         ) from error
     root = path if path.is_dir() else path.parent
-    files = sorted(find_files(path, exclude), key=lambda file: file.relative_to(root).as_posix())
+    closed: list[OSError] = []
+    files = sorted(find_files(path, exclude, closed.append), key=lambda file: file.relative_to(root).as_posix())
     if not path.is_dir():
         files = [path]
     if not any(file.suffix.lower() in SUFFIXES for file in files):
         raise DiscoError("corpus/empty", f"{str(path)!r} holds no file that can be read.", kinds)
-    return _load_files(root, files, settings)
+    return _load_files(root, files, closed, settings)
 
 
-def _load_files(root: Path, files: list[Path], settings: LoaderSettings) -> Iterator[Document | FileProblem]:
+def _load_files(
+    root: Path, files: list[Path], closed: list[OSError], settings: LoaderSettings
+) -> Iterator[Document | FileProblem]:
+    for error in closed:
+        name = Path(str(error.filename)).relative_to(root).as_posix()
+        sentence = f"Folder {name} cannot be listed: {error.strerror or error}."
+        yield FileProblem(name, "corpus/unreadable", sentence)
     for file in files:
         source = _SURROGATE.sub("\ufffd", file.relative_to(root).as_posix())
         suffix = file.suffix.lower()

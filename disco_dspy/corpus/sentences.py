@@ -79,9 +79,9 @@ def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
     if lowered in _SOFT or re.fullmatch(r"(?:[a-z]\.)+[a-z]", lowered):
         return bool(following) and following.group().lower() in _STARTERS
     if word.isdigit() and len(word) <= 3:
-        # "1. First item" at a line start is a list mark, not a sentence.
+        # "1. First item" at the start of a line or after a sentence is a list mark, not a sentence.
         line = text[max(0, mark.start() - 8) : mark.start()]
-        return bool(re.sub(r"[ \t\d]*$", "", line)[-1:].strip())
+        return re.sub(r"[ \t\d]*$", "", line)[-1:] not in ("", "\n", "\r", ".", "!", "?")
     return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,6 +86,12 @@ _CHUNK_COLUMNS = (
 )
 
 
+def _pending_log(path: Path) -> bool:
+    """Whether commits lie in the write-ahead log that are not in the database file yet."""
+    log = path.with_name(path.name + "-wal")
+    return log.is_file() and log.stat().st_size > 0
+
+
 class Catalogue:
     """A connection to one catalogue; threads may share it.
 
@@ -98,7 +105,9 @@ class Catalogue:
         self.read_only = read_only
         path = (folder / NAME).resolve()
         if read_only:
-            url = f"sqlite:///file:{quote(str(path))}?mode=ro&uri=true"
+            # Where no file can be made beside it, SQLite cannot open a WAL database unless told that nobody writes.
+            still = "&immutable=1" if not os.access(folder, os.W_OK) and not _pending_log(path) else ""
+            url = f"sqlite:///file:{quote(str(path))}?mode=ro{still}&uri=true"
         else:
             url = sa.URL.create("sqlite", database=str(path))
         self._engine = sa.create_engine(url, connect_args={"timeout": 30})
@@ -289,7 +298,7 @@ def put_tree(connection: sa.Connection, text_sha256: str, fingerprint: str, tree
         sa.insert(trees).values(
             text_sha256=text_sha256,
             fingerprint=fingerprint,
-            tree=json.dumps(tree, ensure_ascii=False),
-            health=json.dumps(health, ensure_ascii=False),
+            tree=json.dumps(tree),
+            health=json.dumps(health),
         )
     )

@@ -21,8 +21,23 @@ _STOP = words_of(
 )
 
 
+# Longest first; the second is what stays.
+_ENDINGS = (("sses", "ss"), ("ies", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
+
+
+def _stem(word: str) -> str:
+    """An English word without its commonest endings, so that `cats` finds `cat`; other words as they are."""
+    if len(word) < 5 or not word.isascii() or word.endswith("ss"):
+        return word
+    for ending, stays in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)] + stays
+    return word
+
+
 def words(text: str) -> list[str]:
-    """Returns the terms of a text for BM25: case-folded words, and character pairs of scripts without spaces.
+    """Returns the terms of a text for BM25: case-folded words without their commonest English endings, and character
+    pairs of scripts without spaces.
 
     A single such character is a term itself. English function words are left out.
 
@@ -35,8 +50,19 @@ def words(text: str) -> list[str]:
             piece = run.group()
             terms.extend(piece[i : i + 2] for i in range(len(piece) - 1)) if len(piece) > 1 else terms.append(piece)
         elif run.group() not in _STOP:
-            terms.append(run.group())
+            terms.append(_stem(run.group()))
     return terms
+
+
+def searchable(title: str, source: str, text: str) -> str:
+    """Returns what is embedded and counted for a chunk: its text, after the document's title if it has a real one.
+
+    Args:
+        title: Empty for none.
+        source: A title that only repeats it says nothing.
+        text: The chunk's text.
+    """
+    return f"{title}\n{text.strip()}" if title and title != source else text.strip()
 
 
 class Lexical:

@@ -9,7 +9,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from disco_dspy.index import catalogue as cat
-from disco_dspy.index.lexical import Lexical, fuse
+from disco_dspy.index.lexical import Lexical, fuse, searchable
 from disco_dspy.index.reports import Hit
 from disco_dspy.index.settings import IndexSettings
 from disco_dspy.index.vectors import Vectors, generation_file
@@ -103,8 +103,9 @@ class Searcher:
         generation = int(cat.get_meta(connection)["generation"])
         with self._loading:
             if self._lexical is None or self._lexical[:2] != (generation, titles):
-                query = sa.select(cat.chunks.c.number, cat.documents.c.title, cat.chunks.c.text).join(cat.documents)
-                rows = connection.execute(query.order_by(cat.chunks.c.number)).all()
-                texts = [f"{title}\n{text}" if titles else text for _, title, text in rows]
+                columns = (cat.chunks.c.number, cat.documents.c.title, cat.documents.c.source, cat.chunks.c.text)
+                query = sa.select(*columns).join(cat.documents).order_by(cat.chunks.c.number)
+                rows = connection.execute(query).all()
+                texts = [searchable(title if titles else "", source, text) for _, title, source, text in rows]
                 self._lexical = (generation, titles, Lexical([row[0] for row in rows], texts))
             return self._lexical[2]

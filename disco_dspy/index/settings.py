@@ -25,7 +25,7 @@ class IndexSettings(BaseModel):
     embed_title: bool = Field(default=True, description="Put the document's title before a chunk when it is embedded.")
     retrieval: Literal["dense", "bm25", "hybrid"] = Field(default="hybrid", description="How chunks are found.")
     top_k: int = Field(default=10, ge=1, description="Chunks for a question.")
-    rrf_k: int = Field(default=10, ge=1, description="Constant of reciprocal rank fusion.")
+    rrf_k: int = Field(default=5, ge=1, description="Constant of reciprocal rank fusion.")
     embed_batch: int = Field(default=32, ge=1, description="Texts embedded and saved at a time.")
     encoding: str = Field(default="utf-8", description="Encoding of files without a byte-order mark.")
     text_field: str = Field(default="text", description="JSON Lines field with the text.")

@@ -14,6 +14,7 @@ from disco_dspy.corpus.chunking import chunk_text
 from disco_dspy.corpus.loaders import load_folder
 from disco_dspy.corpus.types import Chunk, Document, FileProblem, text_hash
 from disco_dspy.index import catalogue as cat
+from disco_dspy.index.lexical import searchable
 from disco_dspy.index.lock import write_lock
 from disco_dspy.index.protocols import Embedder
 from disco_dspy.index.reports import IndexReport, Progress, ProgressEvent
@@ -174,7 +175,9 @@ class Updater:
         # What cannot be read at the moment is not gone: it keeps what was indexed before.
         for problem in failed:
             if problem.code == "corpus/unreadable":
-                kept.extend(name for name in known if name == problem.source or name.startswith(problem.source + "#"))
+                inside = (problem.source + "#", problem.source + "/")
+                kept.extend(n for n in known if n == problem.source or n.startswith(inside) or problem.source == ".")
+        kept = sorted(set(kept) - set(seen))
         gone = set(known) - set(seen) - set(kept)
         renamed: list[tuple[str, str]] = []
         by_text: dict[str, list[str]] = {}
@@ -195,7 +198,7 @@ class Updater:
             changed=tuple(changed),
             renamed=tuple(renamed),
             removed=tuple(removed),
-            kept=tuple(sorted(kept)),
+            kept=tuple(kept),
             unchanged=unchanged,
             failed=tuple(failed),
             skipped=tuple(skipped),
@@ -209,7 +212,8 @@ class Updater:
             yield Chunk.make(document, ordinal, start, end)
 
     def _input(self, chunk: Chunk) -> str:
-        return f"{chunk.title}\n{chunk.text.strip()}" if self._settings.embed_title else chunk.text.strip()
+        title = chunk.title if self._settings.embed_title else ""
+        return searchable(title, chunk.source, chunk.text)
 
     def _vectors(
         self, old: Vectors, keys: dict[int, str], staying: list[int], numbered: list[tuple[int, Chunk]]
@@ -319,4 +323,4 @@ class Updater:
 
 
 def _json(document: Document) -> str:
-    return json.dumps(dict(document.metadata), sort_keys=True, ensure_ascii=False)
+    return json.dumps(dict(document.metadata), sort_keys=True)

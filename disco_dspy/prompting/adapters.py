@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import textwrap
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import dspy
@@ -16,7 +18,16 @@ from dspy.adapters.utils import format_field_value
 
 from disco_dspy.prompting import texts
 from disco_dspy.prompting.neutralise import neutralise
-from disco_dspy.prompting.shape import Reply, output_of, read_reply, reads_text, shape_line, show_output, wire_schema
+from disco_dspy.prompting.shape import (
+    Reply,
+    narrowed,
+    output_of,
+    read_reply,
+    reads_text,
+    shape_line,
+    show_output,
+    wire_schema,
+)
 
 SHARED = ("evidence", "graph", "plan")
 """Inputs that stand first, in this order, so that a server re-uses what it computed for another role."""
@@ -36,17 +47,19 @@ class _OneOutput:
     """What both layouts do: sections, the form of the reply, the retry note, the schema on the wire."""
 
     note: str = ""
+    items: Mapping[str, dict[str, Any]] = MappingProxyType({})
     reply: Reply | None = None
     messages: Messages | None = None
 
-    def for_call(self: _Self, note: str = "") -> _Self:
+    def for_call(self: _Self, note: str = "", items: Mapping[str, dict[str, Any]] | None = None) -> _Self:
         """Returns a copy for one call, which keeps what was sent (`messages`) and what came back (`reply`).
 
         Args:
             note: Appended last, such as why the reply before was refused.
+            items: Narrower rules for lists of strings on the wire; see `narrowed`.
         """
         made = copy.copy(self)
-        made.note, made.reply, made.messages = note, None, None
+        made.note, made.items, made.reply, made.messages = note, items or {}, None, None
         return made
 
     def _sections(self, signature: type[dspy.Signature], names: list[str], values: dict[str, Any]) -> list[str]:
@@ -76,9 +89,14 @@ class _OneOutput:
         return [self._reminder(signature), self.note] if self.note else [self._reminder(signature)]
 
     def _demos(self, signature: type[dspy.Signature], demos: list[Any]) -> list[dict[str, Any]]:
-        """Demonstrations that have the output and something to show for it."""
+        """Demonstrations that have the output and an input to show for it, as they are shown.
+
+        A grapher's demonstration whose evidence is too long falls away: edges between unseen chunks teach nothing.
+        """
         name, _ = output_of(signature)
-        return [dict(demo) for demo in demos if name in demo and any(field in demo for field in signature.input_fields)]
+        own = [field for field in signature.input_fields if field not in STATIC]
+        shown = [shown_demo(dict(demo)) for demo in demos if name in demo]
+        return [demo for demo in shown if any(demo.get(field) not in (None, "") for field in own)]
 
     def _prepare_response_format(
         self, lm: dspy.BaseLM, lm_kwargs: dict[str, Any], signature: type[dspy.Signature]
@@ -89,7 +107,7 @@ class _OneOutput:
         if reads_text(model) or "response_format" not in lm.supported_params:
             return
         if lm.supports_response_schema:
-            schema = {"name": name, "strict": True, "schema": wire_schema(model)}
+            schema = {"name": name, "strict": True, "schema": narrowed(wire_schema(model), self.items)}
             lm_kwargs["response_format"] = {"type": "json_schema", "json_schema": schema}
         else:
             lm_kwargs["response_format"] = {"type": "json_object"}
@@ -142,9 +160,8 @@ class EvidenceFirst(_OneOutput, JSONAdapter):
         name, model = output_of(signature)
         parts = []
         for number, demo in enumerate(self._demos(signature, demos), 1):
-            shown = shown_demo(demo)
             fields = [field for field in (*SHARED, *own) if field in signature.input_fields]
-            sections = [text.replace("[[ ## ", "[[ ## example ", 1) for text in self._sections(signature, fields, shown)]
+            sections = [text.replace("[[ ## ", "[[ ## example ", 1) for text in self._sections(signature, fields, demo)]
             parts += [f"# Example {number}", *sections, f"Reply: {neutralise(show_output(model, demo[name]))}"]
         return parts
 

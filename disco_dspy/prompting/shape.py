@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
@@ -17,8 +19,10 @@ from pydantic import BaseModel, ValidationError
 EXAMPLES = {"spans": "1-2 NS elaboration", "edges": "1>3 SUPPORTS", "evidence": "3.2"}
 ELLIPSIS = "..."
 
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _DROPPED = frozenset({"title", "description", "default", "examples"})
 _FENCE = re.compile(r"^\s*```[\w+-]*[ \t]*\n(.*?)\n?[ \t]*```\s*$", re.DOTALL)
+_LIKE_JSON = re.compile(r"""\{|\[\s*(?:["'{]|\d+\s*-)""")
 # Reasoning models served without a reasoning parser leave their thoughts in the reply.
 _THOUGHTS = re.compile(r"^\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
@@ -76,6 +80,39 @@ def wire_schema(model: type[BaseModel]) -> dict[str, Any]:
     """
     schema = model.model_json_schema()
     return _inlined(schema, schema.get("$defs", {}))
+
+
+def narrowed(schema: dict[str, Any], items: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Returns a schema whose lists are held to what this one call allows.
+
+    Args:
+        schema: From `wire_schema`.
+        items: By property, `outer.inner` for a list inside the objects of a list: `pattern` of an item, `maxItems`.
+
+    Raises:
+        KeyError: If the schema has no such list.
+    """
+    made = copy.deepcopy(schema)
+    for path, rules in items.items():
+        node = made
+        for name in path.split("."):
+            node = node.get("items", node)["properties"][name]
+        if "pattern" in rules:
+            node["items"]["pattern"] = rules["pattern"]
+        if "maxItems" in rules:
+            node["maxItems"] = rules["maxItems"]
+    return made
+
+
+def numbers_to(last: int) -> str:
+    """Returns a pattern for the numbers from 1 to `last`, as any regular-expression dialect reads it."""
+    return "(" + "|".join(str(number) for number in range(1, last + 1)) + ")"
+
+
+def one_of(labels: Iterable[str]) -> str | None:
+    """Returns a pattern for any of these labels; none if one holds characters that patterns of servers may misread."""
+    names = list(labels)
+    return "(" + "|".join(names) + ")" if names and all(_PLAIN.fullmatch(name) for name in names) else None
 
 
 def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
@@ -146,8 +183,8 @@ def read_reply(signature: type[dspy.Signature], text: str, adapter: str) -> tupl
     body = _body(text)
     if not body:
         raise _unread(signature, text, adapter, "It was empty.")
-    if isinstance(model, type) and reads_text(model):
-        return {name: _from_text(model, body)}, Reply(text)
+    if reads_text(model):
+        return {name: _from_text(name, model, body)}, Reply(text)
     value, cut = _json(body)
     if value is None:
         value = {next(iter(model.model_fields)): body.splitlines()} if _is_lines(model) else None
@@ -169,27 +206,43 @@ def _body(text: str) -> str:
     return fenced[1].strip() if fenced else text
 
 
-def _from_text(model: Any, body: str) -> Any:
+def _from_text(name: str, model: Any, body: str) -> Any:
     # Some models wrap everything in JSON once they have seen any.
     if body.startswith("{") and body.endswith("}"):
         try:
             value = json.loads(body)
-            return model.model_validate(value)
+            return model.model_validate(value[name] if isinstance(value.get(name), dict) else value)
         except (ValueError, ValidationError):
             return model.from_text(body)
     return model.from_text(body)
 
 
 def _json(body: str) -> tuple[Any, bool]:
-    """The first JSON object or array of a reply, repaired if need be, and whether it was cut off."""
-    start = min((at for at in (body.find("{"), body.find("[")) if at >= 0), default=-1)
+    """The JSON object or array that a reply is or contains, repaired if need be, and whether it was cut off.
+
+    Inside prose only an object counts, or an array that is valid: brackets alone ("[1]", a section marker) would be
+    repaired to an empty list, and an empty list is a reply that means something.
+    """
+    for start in sorted(at for at in (body.find("{"), body.find("[")) if at >= 0):
+        try:
+            value, end = json.JSONDecoder().raw_decode(body, start)
+        except (ValueError, RecursionError):
+            continue
+        alone = not (body[:start] + body[end:]).strip()
+        if (
+            isinstance(value, dict)
+            or any(isinstance(item, str | dict | list) for item in value)
+            or (alone and not value)
+        ):
+            return value, False
+    start = 0 if _LIKE_JSON.match(body) else body.find("{")
     if start < 0:
         return None, False
     try:
-        return json.JSONDecoder().raw_decode(body, start)[0], False
-    except ValueError:
         value = json_repair.loads(body[start:])
-    if not isinstance(value, dict | list):
+    except RecursionError:
+        return None, False
+    if not value or not isinstance(value, dict | list):
         return None, False
     return value, not body.rstrip().endswith(("}", "]"))
 
@@ -202,4 +255,6 @@ def _is_lines(model: type[BaseModel]) -> bool:
 
 
 def _unread(signature: type[dspy.Signature], text: str, adapter: str, why: str) -> AdapterParseError:
-    return AdapterParseError(adapter_name=adapter, signature=signature, lm_response=text, message=why)
+    # DSPy annotates an instance where it wants the class.
+    wanted: Any = signature
+    return AdapterParseError(adapter_name=adapter, signature=wanted, lm_response=text, message=why)

@@ -1,0 +1,1 @@
+"""Measurements behind decisions; each script re-runs from a data folder."""
