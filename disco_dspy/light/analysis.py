@@ -1,4 +1,4 @@
-"""What the models know of a text before any tree: tokens, grammar and, where asked for, contextual vectors."""
+"""What the models know of a text before any tree: tokens and their grammar."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from disco_dspy.light.tokens import Tokens, norm, tokenize
 
 # Order matters a little: trees cut these numbers, so like stands beside like.
 TAGS = (
-    "''", "``", ",", ":", ".", "-LRB-", "-RRB-", "HYPH", "NFP", "SYM", "$", "CD", "LS", "DT", "PDT", "PRP$", "POS", "JJ",
-    "JJR", "JJS", "NN", "NNS", "NNP", "NNPS", "PRP", "EX", "FW", "ADD", "AFX", "XX", "_SP", "UH", "RB", "RBR", "RBS", "RP",
-    "CC", "IN", "TO", "WDT", "WP", "WP$", "WRB", "MD", "VBD", "VBP", "VBZ", "VB", "VBN", "VBG",
+    "''", "``", ",", ":", ".", "-LRB-", "-RRB-", "HYPH", "NFP", "SYM", "$", "CD", "LS", "DT", "PDT", "PRP$", "POS",
+    "JJ", "JJR", "JJS", "NN", "NNS", "NNP", "NNPS", "PRP", "EX", "FW", "ADD", "AFX", "XX", "_SP", "UH", "RB", "RBR",
+    "RBS", "RP", "CC", "IN", "TO", "WDT", "WP", "WP$", "WRB", "MD", "VBD", "VBP", "VBZ", "VB", "VBN", "VBG",
 )  # fmt: skip
 LABELS = (
-    "ROOT", "parataxis", "ccomp", "conj", "advcl", "relcl", "acl", "appos", "pcomp", "xcomp", "csubj", "csubjpass", "prep",
-    "agent", "npadvmod", "advmod", "mark", "cc", "preconj", "punct", "nsubj", "nsubjpass", "expl", "dobj", "dative", "attr",
-    "acomp", "oprd", "pobj", "intj", "meta", "dep", "aux", "auxpass", "neg", "det", "predet", "poss", "case", "compound",
-    "amod", "nummod", "nmod", "quantmod", "prt",
+    "ROOT", "parataxis", "ccomp", "conj", "advcl", "relcl", "acl", "appos", "pcomp", "xcomp", "csubj", "csubjpass",
+    "prep", "agent", "npadvmod", "advmod", "mark", "cc", "preconj", "punct", "nsubj", "nsubjpass", "expl",
+    "dobj", "dative", "attr", "acomp", "oprd", "pobj", "intj", "meta", "dep", "aux", "auxpass", "neg", "det", "predet",
+    "poss", "case", "compound", "amod", "nummod", "nmod", "quantmod", "prt",
 )  # fmt: skip
 _TAG = {name: number for number, name in enumerate(TAGS)}
 _LABEL = {name: number for number, name in enumerate(LABELS)}
@@ -34,13 +34,11 @@ class Analysis:
         text: The exact text.
         tokens: Its tokens.
         syntax: Tags, heads and labels.
-        context: float32 [tokens, d] contextual vectors of a sentence encoder, or None in the dependency-light form.
     """
 
     text: str
     tokens: Tokens
     syntax: Syntax
-    context: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -92,6 +90,6 @@ class Analysis:
 
 
 def analyse(text: str, net: SyntaxNet) -> Analysis:
-    """Returns the analysis of a text without contextual vectors."""
+    """Returns the analysis of a text."""
     tokens = tokenize(text)
     return Analysis(text, tokens, net.analyse(tokens))

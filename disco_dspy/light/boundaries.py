@@ -9,7 +9,22 @@ from disco_dspy.light.words import CLASS_NAMES, SPEECH, classes_of
 
 WINDOW = (-3, -2, -1, 0, 1, 2)
 _VERB = TAGS.index("MD")
-_PUNCT = {",": 1, ";": 2, ":": 3, "-": 4, "(": 5, ")": 6, '"': 7, "'": 8, "[": 5, "]": 6, ".": 9, "?": 9, "!": 9, "...": 9}
+_PUNCT = {
+    ",": 1,
+    ";": 2,
+    ":": 3,
+    "-": 4,
+    "(": 5,
+    ")": 6,
+    '"': 7,
+    "'": 8,
+    "[": 5,
+    "]": 6,
+    ".": 9,
+    "?": 9,
+    "!": 9,
+    "...": 9,
+}
 _CONJ, _CC = LABELS.index("conj"), LABELS.index("cc")
 
 
@@ -63,7 +78,6 @@ def boundary_features(a: Analysis, ranks: dict[str, int]) -> np.ndarray:
     for by in (-1, 0, 1):
         columns += [np.sign(heads - index) if by == 0 else _shift(np.sign(heads - index), by, 0, sent)]
     # The highest subtree that starts at t, and the highest that ended just before t.
-    top = index.copy()
     order = np.argsort(right - left, kind="stable")
     opening = np.full(n, -1)
     opening[left[order]] = order  # the largest is written last
@@ -120,7 +134,7 @@ def boundary_features(a: Analysis, ranks: dict[str, int]) -> np.ndarray:
     columns += [np.concatenate([[0], opened[:-1]]) - base]
     quotes = np.concatenate([[0], np.cumsum(punct == 7)[:-1]])
     quotes_base = quotes[starts]
-    columns += [(quotes - quotes_base) % 2, punct[index] * 0 + np.cumsum(punct == 7)[stops - 1] - quotes_base]
+    columns += [(quotes - quotes_base) % 2, np.cumsum(punct == 7)[stops - 1] - quotes_base]
     # Head of t and its own head.
     columns += [tags[heads], labels[heads], ids[heads], heads - index, speech[heads], labels[heads[heads]]]
     # First and last child marks: has the subtree's verb a mark ("that", "because"), a "to", a subject of its own?
@@ -150,5 +164,4 @@ def boundary_features(a: Analysis, ranks: dict[str, int]) -> np.ndarray:
                 conjunct_verbs[token] = verbs[right[c] + 1] - verbs[left[c]]
                 conjunct_subject[token] = has_subject[c]
     columns += [conjunct_tag, conjunct_verbs, conjunct_subject]
-    del top
     return np.column_stack([np.stack(columns, axis=1).astype(np.float32), word_classes(words)])

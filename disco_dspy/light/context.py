@@ -1,4 +1,4 @@
-"""Contextual vectors of tokens from the MiniLM sentence encoder, one pass over the text (the richer form's extra)."""
+"""Vectors of EDUs from the MiniLM sentence encoder (the richer form's extra)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from disco_dspy.light.tokens import Tokens
 from signatures.errors import DiscoError
 
-_WIDTH = 256  # the encoder was trained on that many pieces
-_SHARED = 64  # pieces two neighbouring windows have in common
+_WIDTH = 128
+_BATCH = 8
+_FIRST, _LAST = 101, 102  # [CLS] and [SEP] of its vocabulary
 
 
 def find_encoder(*, required: bool) -> Encoder | None:
@@ -71,38 +71,27 @@ class Encoder:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
-    def states(self, text: str, tokens: Tokens) -> np.ndarray:
-        """Returns float32 [tokens, 384]: the mean of the states of each token's word pieces, zero where it has none.
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Returns unit vectors, float32 [texts, 384]; long texts are cut at 126 word pieces.
 
         Args:
-            text: The text the tokens are of.
-            tokens: Its tokens.
+            texts: EDUs, each on one line, each read by itself: vectors in context were no better.
         """
-        pieces = self._tokenizer.encode(text, add_special_tokens=False)
-        states = self._run(pieces.ids)
-        out = np.zeros((len(tokens), states.shape[1] if len(states) else 384), dtype=np.float32)
-        count = np.zeros(len(tokens), dtype=np.float32)
-        at = 0
-        for row, (start, end) in enumerate(pieces.offsets):
-            while at < len(tokens) and tokens.ends[at] <= start:
-                at += 1
-            token = at
-            while token < len(tokens) and tokens.starts[token] < end:
-                out[token] += states[row]
-                count[token] += 1
-                token += 1
-        return out / np.maximum(count, 1)[:, None]
-
-    def _run(self, ids: Sequence[int]) -> np.ndarray:
-        first, last = 101, 102  # [CLS] and [SEP]
-        blocks: list[np.ndarray] = []
-        done = 0
-        while done < len(ids):
-            begin = max(done - _SHARED, 0)
-            window = list(ids[begin : begin + _WIDTH - 2])
-            row = np.array([[first, *window, last]], dtype=np.int64)
-            feeds = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
+        out = np.zeros((len(texts), 384), dtype=np.float32)
+        pieces = [
+            encoding.ids[: _WIDTH - 2]
+            for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        ]
+        # Like lengths together: a batch is padded to its longest text.
+        order = sorted(range(len(texts)), key=lambda number: len(pieces[number]))
+        for at in range(0, len(order), _BATCH):
+            rows = order[at : at + _BATCH]
+            shape = (len(rows), max(len(pieces[row]) for row in rows) + 2)
+            ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+            for line, row in enumerate(rows):
+                ids[line, : len(pieces[row]) + 2] = [_FIRST, *pieces[row], _LAST]
+                mask[line, : len(pieces[row]) + 2] = 1
+            feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros(shape, dtype=np.int64)}
             (states,) = self._session.run(["last_hidden_state"], feeds)
-            blocks.append(states[0, 1 + done - begin : 1 + len(window)])
-            done = begin + len(window)
-        return np.concatenate(blocks) if blocks else np.zeros((0, 384), dtype=np.float32)
+            out[rows] = (states * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        return out / (np.linalg.norm(out, axis=1, keepdims=True) + 1e-9)

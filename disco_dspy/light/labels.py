@@ -13,7 +13,9 @@ from disco_dspy.light.words import CLASS_NAMES, classes_of
 LEAF = "leaf"
 
 
-def words_of(table: Table, a: Analysis, node: tuple[int, int, int], parts: tuple[str, str], nuclei: tuple[int, int]) -> list[str]:
+def words_of(
+    table: Table, a: Analysis, node: tuple[int, int, int], parts: tuple[str, str], nuclei: tuple[int, int]
+) -> list[str]:
     """Returns the names of the sparse features of a node.
 
     Args:
@@ -26,7 +28,14 @@ def words_of(table: Table, a: Analysis, node: tuple[int, int, int], parts: tuple
     u = table.u
     i, k, j = node
     level = int(u.level[k + 1])
-    out = [f"v{level}", f"a{parts[0]}", f"b{parts[1]}", f"a{parts[0]}|b{parts[1]}", f"v{level}a{parts[0]}", f"v{level}b{parts[1]}"]
+    out = [
+        f"v{level}",
+        f"a{parts[0]}",
+        f"b{parts[1]}",
+        f"a{parts[0]}|b{parts[1]}",
+        f"v{level}a{parts[0]}",
+        f"v{level}b{parts[1]}",
+    ]
     for side, e in (("l", i), ("r", k + 1), ("m", nuclei[0]), ("n", nuclei[1]), ("k", k)):
         words = u.opening[e]
         first = words[0] if words else ""
@@ -34,7 +43,12 @@ def words_of(table: Table, a: Analysis, node: tuple[int, int, int], parts: tuple
         tag = TAGS[u.tag[e]] if u.tag[e] < len(TAGS) else "?"
         out += [f"{side}d{deep}", f"{side}t{tag}", f"{side}D{deep}v{level}", f"{side}dt{deep}{tag}"]
         if side in "lr":
-            out += [f"{side}1{first}", f"{side}1v{first}{min(level, 3)}", f"{side}2{' '.join(words[:2])}", f"{side}3{' '.join(words)}"]
+            out += [
+                f"{side}1{first}",
+                f"{side}1v{first}{min(level, 3)}",
+                f"{side}2{' '.join(words[:2])}",
+                f"{side}3{' '.join(words)}",
+            ]
             out += [f"{side}c{CLASS_NAMES[c]}v{min(level, 3)}" for c in classes_of(first)]
         lo, hi = int(u.first[e]), int(u.stop[e])
         if lo < hi:
@@ -61,7 +75,10 @@ def words_of(table: Table, a: Analysis, node: tuple[int, int, int], parts: tuple
 
 
 def node_features(
-    table: Table, nodes: Sequence[tuple[int, int, int]], parts: Sequence[tuple[int, int]], nuclei: Sequence[tuple[int, int]]
+    table: Table,
+    nodes: Sequence[tuple[int, int, int]],
+    parts: Sequence[tuple[int, int]],
+    nuclei: Sequence[tuple[int, int]],
 ) -> np.ndarray:
     """Returns float32 [nodes, features] for the tree model.
 

@@ -29,7 +29,7 @@ class Settings:
     """
 
     cut: float = 0.38
-    split_weight: float = 0.6
+    split_weight: float = 0.4
     span_floor: float = 0.03
     unscored: float = 2.0
     linear_share: float = 0.5
@@ -55,7 +55,9 @@ class Model:
         self._split = Forest(part("split"))
         self._label = Forest(part("label"))
         self._linear = Linear(part("linear"))
-        self._kinds = {kind: [n for n, name in enumerate(self.classes) if name[:2] == kind] for kind in ("NS", "SN", "NN")}
+        self._kinds = {
+            kind: [n for n, name in enumerate(self.classes) if name[:2] == kind] for kind in ("NS", "SN", "NN")
+        }
 
     def boundaries(self, a: Analysis) -> np.ndarray:
         """Returns P(an EDU starts at the token), float64 [tokens]; 1 at sentence starts."""
@@ -67,7 +69,7 @@ class Model:
         return found
 
     def spans(self, table: Table) -> np.ndarray:
-        """Returns P(EDUs i..j are a constituent), float64 [n, n]; 0 below the diagonal, 1 for the whole and for EDUs."""
+        """Returns P(EDUs i..j are a constituent), float64 [n, n]: 0 below the diagonal, 1 for the whole and on it."""
         n = table.n
         found = np.eye(n)
         i, j = np.triu_indices(n, 1)
@@ -106,7 +108,9 @@ class Model:
             ready = [n for n in todo if all(f == t or (f, t) in named for f, t in ((n[0], n[1]), (n[1] + 1, n[2])))]
             parts = [(named.get((i, k), LEAF), named.get((k + 1, j), LEAF)) for i, k, j in ready]
             nuclei = [(nucleus.get((i, k), i), nucleus.get((k + 1, j), k + 1)) for i, k, j in ready]
-            for (i, k, j), p, sides in zip(ready, self.probabilities(table, a, ready, parts, nuclei), nuclei, strict=True):
+            for (i, _, j), p, sides in zip(
+                ready, self.probabilities(table, a, ready, parts, nuclei), nuclei, strict=True
+            ):
                 # Nuclearity first, by summed probability, then the best relation that has it.
                 kind = max(self._kinds, key=lambda name: p[self._kinds[name]].sum())
                 best = max(self._kinds[kind], key=lambda number: p[number])
@@ -129,7 +133,8 @@ class Model:
         numbers = [(self._class.get(left, -1), self._class.get(right, -1)) for left, right in parts]
         share = self.settings.linear_share
         forest = self._label.softmax(node_features(table, nodes, numbers, nuclei))
-        return share * self._linear.softmax(names) + (1 - share) * forest
+        left, right = (table.u.vectors[[pair[side] for pair in nuclei]] for side in range(2))
+        return share * self._linear.softmax(names, left, right) + (1 - share) * forest
 
 
 def _lines(array: np.ndarray) -> list[str]:

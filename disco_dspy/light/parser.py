@@ -63,13 +63,17 @@ class LightParser:
             DiscoError: `light/form` for another name; `extra/local` or `model/absent` where `rich` cannot be had.
         """
         parser = cls.frontend(form)
-        return cls(parser.form, parser._net, Model(load_arrays(parser.form)), parser._encoder, digest("syntax", parser.form))
+        return cls(
+            parser.form, parser._net, Model(load_arrays(parser.form)), parser._encoder, digest("syntax", parser.form)
+        )
 
     @classmethod
     def frontend(cls, form: str) -> LightParser:
         """Returns a parser that can only `analyse`: what training starts from. Arguments and errors as for `load`."""
         if form not in ("auto", "light", "rich"):
-            raise DiscoError("light/form", f"The light parser has no form {form!r}.", nearest(form, ("auto", "light", "rich")))
+            raise DiscoError(
+                "light/form", f"The light parser has no form {form!r}.", nearest(form, ("auto", "light", "rich"))
+            )
         encoder = None
         if form != "light":
             encoder = find_encoder(required=form == "rich")
@@ -122,33 +126,45 @@ class LightParser:
         """
         n = len(edus)
         if _readable(text) and n <= _BLOCK:
-            return self._model.spans(self._table(self.analyse(text), [edu.start for edu in edus]))
+            return self._model.spans(self.table(self.analyse(text), [edu.start for edu in edus], self._model.ranks))
         found = np.eye(n)
         for node in self.parse(text, edus).nodes:
             found[node.first - 1, node.last - 1] = 1.0
         return found
 
     def analyse(self, text: str) -> Analysis:
-        """Returns tokens, grammar and (rich form) contextual vectors of a text."""
+        """Returns tokens and grammar of a text."""
         tokens = tokenize(text)
         with self._lock:
             syntax = self._net.analyse(tokens)
-        context = self._encoder.states(text, tokens) if self._encoder is not None else None
-        return Analysis(text, tokens, syntax, context)
+        return Analysis(text, tokens, syntax)
 
     def _segment(self, a: Analysis) -> tuple[Edu, ...]:
         starts = np.array(a.tokens.starts)[self._model.boundaries(a) > self._model.settings.cut]
         return edus_from_starts(a.text, [int(start) for start in starts])
 
-    def _table(self, a: Analysis, starts: list[int]) -> Table:
-        return Table(make_units(a, starts, self._model.ranks))
+    def table(self, a: Analysis, starts: list[int], ranks: dict[str, int]) -> Table:
+        """Returns what spans and splits of EDUs are judged by.
+
+        Args:
+            a: The analysed text.
+            starts: Offsets of the EDUs, the first 0.
+            ranks: Rank of each frequent word.
+        """
+        vectors = None
+        if self._encoder is not None:
+            ends = [*starts[1:], len(a.text)]
+            vectors = self._encoder.embed(
+                [" ".join(a.text[start:end].split()) for start, end in zip(starts, ends, strict=True)]
+            )
+        return Table(make_units(a, starts, ranks, vectors))
 
     def _nodes(self, a: Analysis, starts: list[int]) -> list[Node]:
         if len(starts) < 2:
             return []
         if len(starts) > _BLOCK:
             return self._long(a, starts)
-        table = self._table(a, starts)
+        table = self.table(a, starts, self._model.ranks)
         triples = self._model.tree(table)
         named = self._model.label(table, a, triples)
         return [_node(i, k, j, named[i, j]) for i, k, j in triples]

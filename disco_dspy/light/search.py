@@ -9,7 +9,9 @@ import numpy as np
 Triple = tuple[int, int, int]
 
 
-def best_tree(spans: np.ndarray, splits: Mapping[tuple[int, int], np.ndarray], weight: float, unscored: float) -> list[Triple]:
+def best_tree(
+    spans: np.ndarray, splits: Mapping[tuple[int, int], np.ndarray], weight: float, unscored: float
+) -> list[Triple]:
     """Returns the nodes (i, k, j), 0-based and in pre-order, of the tree with the highest sum of scores.
 
     Args:

@@ -48,7 +48,7 @@ class Table:
         self.inward = into[high] - into[low] - inside  # EDUs outside that hang on one of i..j
         # Running sums of vectors for means, and word sets.
         self.cum = np.concatenate([np.zeros((1, u.vectors.shape[1]), dtype=np.float32), np.cumsum(u.vectors, axis=0)])
-        vocabulary = {w: k for k, w in enumerate(sorted(set().union(*u.content)))} 
+        vocabulary = {w: k for k, w in enumerate(sorted(set().union(*u.content)))}
         bag = np.zeros((n, max(len(vocabulary), 1)), dtype=np.float32)
         for e, words in enumerate(u.content):
             for word in words:
@@ -116,7 +116,13 @@ class Table:
         d = self.dense
         last = np.where(has_before, i - 1, n)
         return np.concatenate(
-            [block, d[i][:, _START], d[np.where(has_after, j + 1, n)][:, _START], d[j][:, :_N_DENSE], d[last][:, :_N_DENSE]],
+            [
+                block,
+                d[i][:, _START],
+                d[np.where(has_after, j + 1, n)][:, _START],
+                d[j][:, :_N_DENSE],
+                d[last][:, :_N_DENSE],
+            ],
             axis=1,
         )
 
@@ -130,8 +136,9 @@ class Table:
         mean_l, mean_r = self.mean(i, k), self.mean(k + 1, j)
         right_head, left_head = u.head[k + 1], u.head[i]
         columns = [
-            level, highest, level - highest, in_left, in_right, level - in_left, level - in_right, top & (in_left < highest),
-            top & (in_right < highest), top, j - i + 1, k - i + 1, j - k, (k - i + 1) / (j - i + 1),
+            level, highest, level - highest, in_left, in_right, level - in_left, level - in_right,
+            top & (in_left < highest), top & (in_right < highest), top, j - i + 1, k - i + 1, j - k,
+            (k - i + 1) / (j - i + 1),
             self.tokens[k + 1] - self.tokens[i], self.tokens[j + 1] - self.tokens[k + 1],
             self.sent[k] - self.sent[i], self.sent[j] - self.sent[k + 1], self.lines[k] - self.lines[i],
             self.lines[j] - self.lines[k + 1],

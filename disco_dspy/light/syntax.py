@@ -51,10 +51,7 @@ class SyntaxNet:
     """
 
     def __init__(self, weights: Mapping[str, np.ndarray]) -> None:
-        w = {
-            name: np.asarray(a, dtype=np.float32) if a.dtype != np.dtype("U") and a.dtype.kind == "f" else a
-            for name, a in weights.items()
-        }
+        w = {name: a.astype(np.float32) if a.dtype.kind == "f" else a for name, a in weights.items()}
         self._tables = [w[f"embed{i}"] for i in range(6)]
         self._mix = (w["mix_w"], w["mix_b"], w["mix_gain"], w["mix_bias"])
         self._layers = [tuple(w[f"conv{i}_{part}"] for part in ("w", "b", "gain", "bias")) for i in range(4)]
@@ -103,7 +100,8 @@ class SyntaxNet:
         x = np.stack([self._token(word, gap) for word, gap in zip(tokens.words, spaced, strict=True)])
         weight, bias, gain, shift = self._mix
         width = weight.shape[0]
-        x = _layernorm((x @ weight.reshape(-1, weight.shape[-1]).T).reshape(len(x), width, -1).__add__(bias).max(2), gain, shift)
+        mixed = (x @ weight.reshape(-1, weight.shape[-1]).T).reshape(len(x), width, -1) + bias
+        x = _layernorm(mixed.max(axis=2), gain, shift)
         for weight, bias, gain, shift in self._layers:
             window = np.zeros((len(x), 3 * width), dtype=np.float32)
             window[1:, :width] = x[:-1]
@@ -160,15 +158,9 @@ class SyntaxNet:
                 at = following + (0 if pushed_back else 1)
                 b1 = at if at < stop else -1
             s0 = stack[-1] if stack else -1
-            if not waiting:
-                stack.pop()  # only reducing is left
-                if s0 not in head_of and stack:
-                    stack.append(s0)
-                    stack.pop()
-                continue
-            allowed[_SHIFT] = not stack or (waiting >= 2 and b0 not in no_shift)
-            allowed[_REDUCE] = len(stack) > 1
-            allowed[_LEFT] = allowed[_RIGHT] = bool(stack)
+            allowed[_SHIFT] = waiting > 0 and (not stack or (waiting > 1 and b0 not in no_shift))
+            allowed[_REDUCE] = len(stack) > 1 or not waiting
+            allowed[_LEFT] = allowed[_RIGHT] = bool(stack) and waiting > 0
             state = [
                 b0,
                 b1,
@@ -189,7 +181,7 @@ class SyntaxNet:
                 stack.pop()
             elif kind == _REDUCE:
                 stack.pop()
-                if s0 not in head_of:
+                if s0 not in head_of and stack:
                     no_shift.add(s0)
                     pushed_back.append(s0)
             else:

@@ -27,6 +27,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# "… affair. [7] Some": the note belongs to the sentence before it.
+_NOTES = re.compile(r"(?:\[\d{1,3}\]\s*)+")
 # Spellings that the tagger was taught to read as one.
 _NORMS = {
     "n't": "not", "n’t": "not", "'ll": "will", "’ll": "will", "'re": "are", "’re": "are", "'ve": "have",
@@ -65,7 +67,7 @@ def tokenize(text: str) -> Tokens:
         text: Any text; English is what the cuts are meant for.
     """
     matches = list(_TOKEN.finditer(text))
-    borders = sentence_starts(text)
+    borders = _borders(text)
     sentence: list[int] = []
     line: list[int] = []
     number, row, last = 0, 0, 0
@@ -87,6 +89,15 @@ def tokenize(text: str) -> Tokens:
         tuple(sentence),
         tuple(line),
     )
+
+
+def _borders(text: str) -> list[int]:
+    """Sentence starts, those before a note's number moved behind it."""
+    borders: set[int] = set()
+    for start in sentence_starts(text):
+        notes = _NOTES.match(text, start) if start and "\n" not in text[len(text[:start].rstrip()) : start] else None
+        borders.add(notes.end() if notes else start)
+    return sorted(border for border in borders if border < len(text))
 
 
 def norm(word: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,8 @@ _SUBJECTS = (LABELS.index("nsubj"), LABELS.index("nsubjpass"), LABELS.index("exp
 _CLOSERS = frozenset("\"'”’)]")
 _END = {".": 1, "?": 2, "!": 3, ":": 4, ";": 5, ",": 6, "—": 7, "–": 7, "-": 7, "--": 7, "...": 8}
 _CONTENT = frozenset(
-    TAGS.index(t) for t in ("JJ", "JJR", "JJS", "NN", "NNS", "NNP", "NNPS", "VBD", "VBP", "VBZ", "VB", "VBN", "VBG", "CD")
+    TAGS.index(t)
+    for t in ("JJ", "JJR", "JJS", "NN", "NNS", "NNP", "NNPS", "VBD", "VBP", "VBZ", "VB", "VBN", "VBG", "CD")
 )
 
 
@@ -37,7 +39,7 @@ class Units:
         line: Line number of its first token.
         content: Content words of each EDU.
         opening: First words of each EDU (at most three), lower-case.
-        vectors: float32 [EDUs, d], unit length: mean of contextual vectors, or of the tagger's where there are none.
+        vectors: float32 [EDUs, d], unit length: of the sentence encoder, or means of the tagger's.
     """
 
     first: np.ndarray
@@ -66,13 +68,14 @@ def _stem(word: str) -> str:
     return word
 
 
-def make_units(a: Analysis, starts: list[int], ranks: dict[str, int]) -> Units:
+def make_units(a: Analysis, starts: list[int], ranks: dict[str, int], vectors: np.ndarray | None = None) -> Units:
     """Returns the EDUs that begin at the given offsets.
 
     Args:
         a: The analysed text, with at least one token.
         starts: Ascending character offsets; the first is 0.
         ranks: Rank of each frequent lower-case word in the training text, from 1.
+        vectors: float32 [EDUs, d] of a sentence encoder, unit length; None takes means of the tagger's vectors.
     """
     n, size = len(starts), len(a)
     first = np.searchsorted(np.array(a.tokens.starts), np.array(starts), side="left")
@@ -85,13 +88,13 @@ def make_units(a: Analysis, starts: list[int], ranks: dict[str, int]) -> Units:
     classes = word_classes(words)
     head = np.full(n, -1)
     main = at.copy()
-    rows: list[list[float]] = []
+    rows: list[list[Any]] = []
     dense_classes = np.zeros((n, 3 * classes.shape[1]), dtype=np.float32)
     level = np.zeros(n, dtype=np.int64)
     content: list[frozenset[str]] = []
     opening: list[tuple[str, ...]] = []
-    base = a.context if a.context is not None else a.syntax.vectors
-    vectors = np.zeros((n, base.shape[1]), dtype=np.float32)
+    base = a.syntax.vectors
+    means = np.zeros((n, base.shape[1]), dtype=np.float32)
     quote_state = np.cumsum([word == '"' for word in words]) % 2
     bracket = np.cumsum([(word in "([") - (word in ")]") if len(word) == 1 else 0 for word in words])
     for e in range(n):
@@ -143,11 +146,10 @@ def make_units(a: Analysis, starts: list[int], ranks: dict[str, int]) -> Units:
         content.append(frozenset(_stem(words[t]) for t in inside if tags[t] in _CONTENT and len(words[t]) > 2))
         opening.append(tuple(words[t] for t in letters[:3]))
         mean = base[lo:hi].mean(axis=0)
-        vectors[e] = mean / (np.linalg.norm(mean) + 1e-9)
-    # An EDU hanging on itself through others would make a loop: the chain is followed a few steps only, elsewhere.
+        means[e] = mean / (np.linalg.norm(mean) + 1e-9)
     dense = np.column_stack([np.array(rows, dtype=np.float32), dense_classes])
     return Units(
         first=first, stop=stop, level=level, head=head, label=labels[main], tag=tags[main], main=main, dense=dense,
         length=(stop - first).astype(np.float32), sentence=sentence, line=line, content=tuple(content),
-        opening=tuple(opening), vectors=vectors,
+        opening=tuple(opening), vectors=means if vectors is None else vectors,
     )  # fmt: skip

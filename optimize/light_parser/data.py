@@ -24,7 +24,8 @@ class Chunk:
         genre: Genre of the document.
         text: The exact text.
         edus: Start and end offset of each EDU; white space between them belongs to none.
-        nodes: (i, k, j, class), 0-based, class such as "NS:elaboration"; empty for chunks cut across constituents.
+        nodes: (i, k, j, class), 0-based, class such as "NS:elaboration"; only those wholly inside the chunk.
+        cut: (i, j) of nodes that a chunk border cut: neither constituents nor none.
     """
 
     document: str
@@ -32,6 +33,7 @@ class Chunk:
     text: str
     edus: tuple[tuple[int, int], ...]
     nodes: tuple[tuple[int, int, int, str], ...]
+    cut: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def starts(self) -> list[int]:
@@ -45,7 +47,7 @@ def read_chunks(root: Path, splits: Sequence[str], kind: str) -> list[Chunk]:
     Args:
         root: The folder with `train/`, `train_more/` and `dev/`.
         splits: Folder names.
-        kind: `maximal` (whole constituents, with trees) or `greedy` (as a retriever cuts, for segmentation only).
+        kind: `maximal` (whole constituents, with trees) or `greedy` (as a retriever cuts).
 
     Raises:
         DiscoError: `data/missing` if a file is not there.
@@ -56,18 +58,23 @@ def read_chunks(root: Path, splits: Sequence[str], kind: str) -> list[Chunk]:
         path = root / split / f"chunks_{kind}.jsonl"
         if not path.is_file():
             raise DiscoError(
-                "data/missing", f"There is no file {path}.", "Give the folder of the GUM chunks with --data or DISCO_GUM."
+                "data/missing",
+                f"There is no file {path}.",
+                "Give the folder of the GUM chunks with --data or DISCO_GUM.",
             )
         for line in path.read_text("utf-8").splitlines():
             row = json.loads(line)
-            nodes = []
-            for i, k, j, nuclearity, label, *_ in row["tree"] if kind == "maximal" else ():
+            nodes, cut = [], set()
+            for i, k, j, nuclearity, label, *whole in row["tree"]:
+                if whole and not whole[0]:
+                    cut.add((i - 1, j - 1))
+                    continue
                 relation = inventory.find(label)
                 if relation is None:
                     raise DiscoError("data/label", f"{path} has the unknown label {label!r}.", "Use GUM's labels.")
                 nodes.append((i - 1, k - 1, j - 1, f"{nuclearity}:{relation.name}"))
             edus = tuple((int(start), int(end)) for start, end in row["edus"])
-            chunks.append(Chunk(row["doc"], row["genre"], row["text"], edus, tuple(nodes)))
+            chunks.append(Chunk(row["doc"], row["genre"], row["text"], edus, tuple(nodes), frozenset(cut)))
     return chunks
 
 

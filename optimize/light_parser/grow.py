@@ -75,7 +75,9 @@ def flatten(trees: Sequence[dict[str, Any]], classes: int) -> dict[str, np.ndarr
     }
 
 
-def fit_linear(items: Sequence[Sequence[str]], y: np.ndarray, classes: int, c: float, least: int) -> dict[str, np.ndarray]:
+def fit_linear(
+    items: Sequence[Sequence[str]], y: np.ndarray, classes: int, c: float, least: int, dense: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
     """Returns a multinomial logistic regression with a quadratic penalty as arrays of a `Linear`.
 
     Args:
@@ -84,9 +86,10 @@ def fit_linear(items: Sequence[Sequence[str]], y: np.ndarray, classes: int, c: f
         classes: How many there are.
         c: Weight of the data against the penalty.
         least: Features in fewer items are left out.
+        dense: float32 [items, d], numbers beside the names.
     """
     from scipy.optimize import minimize
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csr_matrix, hstack
 
     counts = Counter(name for names in items for name in set(names))
     known = sorted(name for name, count in counts.items() if count >= least and "\n" not in name)
@@ -96,12 +99,15 @@ def fit_linear(items: Sequence[Sequence[str]], y: np.ndarray, classes: int, c: f
         columns += sorted({row[name] for name in names if name in row})
         ends.append(len(columns))
     x = csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(items), len(known)))
+    if dense is not None:
+        x = hstack([x, csr_matrix(dense.astype(np.float64))]).tocsr()
+    size = len(known) + (0 if dense is None else dense.shape[1])
     xt = x.T.tocsr()
     target = np.zeros((len(items), classes))
     target[np.arange(len(items)), y] = 1
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        w = flat.reshape(len(known) + 1, classes)
+        w = flat.reshape(size + 1, classes)
         raw = x @ w[:-1] + w[-1]
         raw -= raw.max(axis=1, keepdims=True)
         e = np.exp(raw)
@@ -111,13 +117,16 @@ def fit_linear(items: Sequence[Sequence[str]], y: np.ndarray, classes: int, c: f
         return value, np.concatenate([w[:-1] + c * (xt @ gap), c * gap.sum(axis=0, keepdims=True)]).ravel()
 
     best = minimize(
-        loss, np.zeros((len(known) + 1) * classes), jac=True, method="L-BFGS-B", options={"maxiter": 80, "maxcor": 8}
-    ).x.reshape(len(known) + 1, classes)
+        loss, np.zeros((size + 1) * classes), jac=True, method="L-BFGS-B", options={"maxiter": 80, "maxcor": 8}
+    ).x.reshape(size + 1, classes)
     # Eight bits a weight are enough: a label rests on some sixty of them.
-    scale = np.abs(best[:-1]).max(axis=0) / 127 + 1e-12
+    named = best[: len(known)]
+    scale = np.abs(named).max(axis=0) / 127 + 1e-12
+    extra = {} if dense is None else {"dense": best[len(known) : -1].astype(np.float16)}
     return {
+        **extra,
         "names": np.frombuffer("\n".join(known).encode("utf-8"), dtype=np.uint8),
-        "weights": np.round(best[:-1] / scale).astype(np.int8),
+        "weights": np.round(named / scale).astype(np.int8),
         "scale": scale.astype(np.float32),
         "bias": best[-1].astype(np.float32),
     }

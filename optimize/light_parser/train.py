@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from disco_dspy.light.analysis import Analysis
 from disco_dspy.light.boundaries import boundary_features
 from disco_dspy.light.labels import LEAF, node_features, words_of
+from disco_dspy.light.linear import pair_features
 from disco_dspy.light.model import Settings
+from disco_dspy.light.parser import LightParser
 from disco_dspy.light.spans import Table
-from disco_dspy.light.units import make_units
 from optimize.light_parser.data import Chunk
 from optimize.light_parser.grow import fit_linear, grow_forest
 
@@ -22,9 +23,9 @@ from optimize.light_parser.grow import fit_linear, grow_forest
 TREES: dict[str, dict[str, Any]] = {
     "segment": {"rounds": 200, "learning_rate": 0.07, "num_leaves": 31, "min_data_in_leaf": 20, "feature_fraction": 0.4,
                 "lambda_l2": 1.0, "max_depth": 9},
-    "span": {"rounds": 120, "learning_rate": 0.08, "num_leaves": 31, "min_data_in_leaf": 30, "feature_fraction": 0.3,
+    "span": {"rounds": 150, "learning_rate": 0.08, "num_leaves": 31, "min_data_in_leaf": 30, "feature_fraction": 0.3,
              "lambda_l2": 1.0, "max_depth": 9},
-    "split": {"rounds": 100, "learning_rate": 0.1, "num_leaves": 31, "min_data_in_leaf": 30, "feature_fraction": 0.3,
+    "split": {"rounds": 120, "learning_rate": 0.1, "num_leaves": 31, "min_data_in_leaf": 30, "feature_fraction": 0.3,
               "lambda_l2": 1.0, "max_depth": 9},
     "label": {"rounds": 50, "learning_rate": 0.1, "num_leaves": 12, "min_data_in_leaf": 15, "feature_fraction": 0.3,
               "lambda_l2": 2.0, "max_depth": 7},
@@ -35,26 +36,34 @@ RANKED = 400
 
 @dataclass(frozen=True)
 class Prepared:
-    """A chunk with its analysis and, for whole constituents, the table over its gold EDUs."""
+    """A chunk with its analysis and the table over its gold EDUs."""
 
     chunk: Chunk
     analysis: Analysis
-    table: Table | None
+    table: Table
 
 
 def rank_words(analyses: Sequence[Analysis]) -> list[str]:
     """Returns the most frequent lower-case words, most frequent first."""
     counts = Counter(word for a in analyses for word in a.norms)
-    return [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:RANKED] if "\n" not in word]
-
-
-def prepare(chunks: Sequence[Chunk], analyses: Sequence[Analysis], ranked: Sequence[str]) -> list[Prepared]:
-    """Returns the chunks with tables for those that have trees."""
-    ranks = {word: rank for rank, word in enumerate(ranked, 1)}
     return [
-        Prepared(c, a, Table(make_units(a, c.starts, ranks)) if c.nodes else None)
-        for c, a in zip(chunks, analyses, strict=True)
+        word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:RANKED] if "\n" not in word
     ]
+
+
+def prepare(
+    parser: LightParser, chunks: Sequence[Chunk], analyses: Sequence[Analysis], ranked: Sequence[str]
+) -> list[Prepared]:
+    """Returns the chunks with their tables.
+
+    Args:
+        parser: A front end of the form to train.
+        chunks: Gold chunks.
+        analyses: Their analyses by that front end.
+        ranked: Frequent words, as `rank_words` gives them.
+    """
+    ranks = {word: rank for rank, word in enumerate(ranked, 1)}
+    return [Prepared(c, a, parser.table(a, c.starts, ranks)) for c, a in zip(chunks, analyses, strict=True)]
 
 
 def gold_starts(chunk: Chunk, a: Analysis) -> np.ndarray:
@@ -81,14 +90,17 @@ def _grow(part: str, x: np.ndarray, y: np.ndarray, classes: int = 1) -> dict[str
     return {f"{part}.{name}": a for name, a in grow_forest(x, y, settings.pop("rounds"), classes, **settings).items()}
 
 
-def train(trees: Sequence[Prepared], cuts: Sequence[Prepared], ranked: Sequence[str], settings: Settings) -> dict[str, np.ndarray]:
+def train(
+    trees: Sequence[Prepared], cuts: Sequence[Prepared], ranked: Sequence[str], settings: Settings, *, encoded: bool
+) -> dict[str, np.ndarray]:
     """Returns all arrays of a weights file.
 
     Args:
-        trees: Chunks that are whole constituents, with tables.
-        cuts: Chunks for segmentation.
+        trees: Chunks that are whole constituents.
+        cuts: Chunks as a retriever cuts them, of the same documents: for segmentation, and more spans that are whole.
         ranked: Frequent words, as `rank_words` gives them.
         settings: Numbers chosen beforehand.
+        encoded: Whether the tables' vectors are a sentence encoder's (rich form), which labels are then learned from.
     """
     ranks = {word: rank for rank, word in enumerate(ranked, 1)}
     arrays: dict[str, np.ndarray] = {"ranks": _bytes(ranked)}
@@ -102,10 +114,18 @@ def train(trees: Sequence[Prepared], cuts: Sequence[Prepared], ranked: Sequence[
     arrays.update(_grow("segment", np.concatenate(rows), np.concatenate(answers)))
 
     rows, answers, split_rows, split_answers = [], [], [], []
-    for p in trees:
-        table = cast(Table, p.table)
+    for p in [*trees, *cuts]:
+        table = p.table
         gold = {(i, j): k for i, k, j, _ in p.chunk.nodes}
-        i, j = np.triu_indices(table.n, 1)
+        if not gold:
+            continue
+        i, j = (
+            np.array(side)
+            for side in zip(
+                *(pair for pair in zip(*np.triu_indices(table.n, 1), strict=True) if pair not in p.chunk.cut),
+                strict=True,
+            )
+        )
         rows.append(table.spans(i, j))
         answers.append(np.array([(a, b) in gold for a, b in zip(i, j, strict=True)], dtype=np.int64))
         triples = np.array([(a, k, b) for a, b in gold for k in range(a, b)])
@@ -117,19 +137,34 @@ def train(trees: Sequence[Prepared], cuts: Sequence[Prepared], ranked: Sequence[
     classes = sorted({name for p in trees for *_, name in p.chunk.nodes})
     number = {name: n for n, name in enumerate(classes)}
     names: list[list[str]] = []
-    rows, answers = [], []
+    rows, answers, lefts, rights = [], [], [], []
     for p in trees:
-        table, gold_nodes = cast(Table, p.table), labelled(p.chunk)
+        table, gold_nodes = p.table, labelled(p.chunk)
         names += [words_of(table, p.analysis, node, parts, sides) for node, _, parts, sides in gold_nodes]
         coded = [(number.get(left, -1), number.get(right, -1)) for _, _, (left, right), _ in gold_nodes]
         rows.append(node_features(table, [g[0] for g in gold_nodes], coded, [g[3] for g in gold_nodes]))
         answers.append(np.array([number[g[1]] for g in gold_nodes]))
+        lefts.append(table.u.vectors[[g[3][0] for g in gold_nodes]])
+        rights.append(table.u.vectors[[g[3][1] for g in gold_nodes]])
     y = np.concatenate(answers)
     arrays["classes"] = _bytes(classes)
     arrays.update(_grow("label", np.concatenate(rows), y, len(classes)))
-    linear = fit_linear(names, y, len(classes), LINEAR["c"], int(LINEAR["least"]))
+    dense, basis = None, None
+    if encoded:
+        basis = main_directions(np.concatenate([p.table.u.vectors for p in trees]))
+        dense = pair_features(np.concatenate(lefts), np.concatenate(rights), basis.astype(np.float32))
+    linear = fit_linear(names, y, len(classes), LINEAR["c"], int(LINEAR["least"]), dense)
+    if basis is not None:
+        linear["basis"] = basis
     arrays.update({f"linear.{name}": a for name, a in linear.items()})
     return arrays
+
+
+def main_directions(vectors: np.ndarray, kept: int = 64) -> np.ndarray:
+    """Returns float16 [d, kept]: the directions in which vectors vary most, scaled so that all vary alike."""
+    _, sizes, directions = np.linalg.svd(vectors, full_matrices=False)
+    scaled = directions.T / (sizes / np.sqrt(len(vectors)))
+    return (scaled[:, :kept] * 4 / np.sqrt(vectors.shape[1])).astype(np.float16)
 
 
 def _bytes(lines: Sequence[str]) -> np.ndarray:
