@@ -164,7 +164,7 @@ def in_threads(call: Callable[[Item], Made], items: Sequence[Item], threads: int
 
     Threads see DSPy's settings of the caller (a plain pool would lose them), and what they trace is joined to the
     caller's trace in the order of the items, so that optimizers see the same trace every time. The first error is
-    raised once running calls have ended; those not begun are not begun.
+    raised once running calls have ended (Ctrl-C at once); those not begun are not begun.
 
     Args:
         call: Thread-safe.
@@ -179,10 +179,15 @@ def in_threads(call: Callable[[Item], Made], items: Sequence[Item], threads: int
             return call(item), dspy.settings.trace
 
     pool = ThreadPoolExecutor(min(threads, len(items)), thread_name_prefix="disco-parse")
+    wait = True
     try:
         futures = [pool.submit(copy_context().run, traced, item) for item in items]
         made = [future.result() for future in futures]
+    except KeyboardInterrupt:
+        # A call may run for minutes; whoever pressed Ctrl-C should not have to wait for it.
+        wait = False
+        raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=wait, cancel_futures=True)
     join_traces([trace for _, trace in made])
     return [value for value, _ in made]

@@ -171,7 +171,13 @@ class Campaign:
             budget.charge(f"preflight {name}")
             if name not in state["preflight"]:
                 watcher.say(f"Asking backbone {name!r} whether it is there.")
-                state["preflight"][name] = asdict(backbones.preflight(name))
+                found = backbones.preflight(name)
+                if found.json_schema == "ignored":
+                    watcher.say(
+                        f"Backbone {name!r} says it obeys JSON schemas and did not; replies will need more mending. "
+                        "Set capabilities.json_schema = false for it in disco.toml if that is so."
+                    )
+                state["preflight"][name] = asdict(found)
                 self.run_dir.write(state)
 
     def _measure_and_optimise(
@@ -195,6 +201,8 @@ class Campaign:
                 f"Give --max-calls {self.spec.max_calls * 2}.",
                 exit_code=2,
             )
+        if self.optimizer.tunes == "nothing":
+            return _Outcome(start, start, before, before, [])
         job = Job(
             student=self.benchmark.student(start),
             benchmark=self.benchmark,
@@ -220,10 +228,8 @@ class Campaign:
     def _save(self, outcome: _Outcome, created: str, budget: CallBudget, ledger: Ledger) -> dict[str, Any]:
         comparison = outcome.comparison(self.benchmark, self.spec.seed)
         kept = outcome.winner if comparison and comparison.better else outcome.start
-        tuned = self.optimizer.name != "none"
-        decision = "winner" if kept is outcome.winner else "start"
-        if tuned and decision == "start":
-            outcome.notes.append("The tuned program was not better on held-out items, so the start program was kept.")
+        tuned = self.optimizer.tunes != "nothing"
+        decision = "winner" if kept is not outcome.start else "start"
         result: dict[str, Any] = {
             "decision": decision,
             "tuned": tuned,
@@ -299,12 +305,7 @@ class _Outcome:
             return None
         if shared < len(self.before.items):
             self.notes.append(f"The budget left calls for {shared} of {len(self.before.items)} held-out items after.")
-        return compare(
-            self.before.scores[:shared],
-            self.after.scores[:shared],
-            lambda scores: benchmark.aggregate(scores)["score"],
-            seed,
-        )
+        return compare(self.before.scores[:shared], self.after.scores[:shared], benchmark.headline, seed)
 
 
 def backbones_for(config: Config, backbone: str, reflection: str, ledger: Ledger | None = None) -> Backbones:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from disco_dspy.settings import ProgramSettings
 from signatures.errors import DiscoError
 
 OK, INTERRUPTED = 0, 130
+SPEAK_EVERY = 10.0
 
 
 def settings_of(config: Config, k: int | None) -> ProgramSettings:
@@ -83,6 +85,7 @@ class Bars:
         self._budget = budget
         self._values: list[float] = []
         self._task: Any = None
+        self._spoke = time.monotonic()
 
     def __enter__(self) -> Bars:
         self._progress.start()
@@ -101,6 +104,12 @@ class Bars:
         self._values.append(value)
         mean = 100 * sum(self._values) / len(self._values)
         self._progress.update(self._task, advance=1, score=f"{mean:.1f}", calls=f"{spent}/{self._budget}")
+        if not self.console.is_terminal and time.monotonic() - self._spoke >= SPEAK_EVERY:
+            # Bars are drawn on terminals only; a log wants a line now and then.
+            self._spoke = time.monotonic()
+            task = self._progress.tasks[self._task]
+            calls = f"calls {spent}/{self._budget}"
+            self.say(f"{task.description}: {int(task.completed)}/{int(task.total or 0)}, score {mean:.1f}, {calls}")
 
     def say(self, sentence: str) -> None:
         """Prints a line above the bars."""

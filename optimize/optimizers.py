@@ -114,9 +114,10 @@ def _bootstrap(job: Job, settings: dict[str, Any]) -> dspy.Module:
         labelled = job.benchmark.labelled(role, job.train, student)
         predictor.demos = demos.merge(traces, labelled, most)
         job.notes += demos.tidy(predictor, role)
+        own = sum("augmented" in demo for demo in predictor.demos)
         job.notes.append(
-            f"{role}: {len(predictor.demos)} demonstrations"
-            f" ({min(len(traces), len(predictor.demos))} of {len(traces)} traces that scored at least {threshold:.2f})"
+            f"{role}: {len(predictor.demos)} demonstrations, {own} of its own that scored at least {threshold:.2f} "
+            f"({len(traces)} found) and {len(predictor.demos) - own} from gold"
         )
     return student
 

@@ -43,14 +43,14 @@ class Blueprint:
 
     def render(self) -> str:
         """Returns the steps as numbered lines for a prompt, with evidence as the marks an answer cites."""
+        # The words and marks of a step stand as they may stand in the answer: a small model copies its plan.
         lines = []
         for number, step in enumerate(self.steps, 1):
-            parts = [f"{step.move}: {step.say}".strip(": ")]
-            if step.evidence:
-                parts.append("Evidence: " + "".join(f"[{reference}]" for reference in step.evidence))
+            move = f"({step.move})" if step.move else ""
+            marks = "".join(f"[{reference}]" for reference in step.evidence)
+            lines.append(f"{number}. " + " ".join(part for part in (move, step.say, marks) if part))
             if step.reconcile:
-                parts.append(f"Reconcile: {step.reconcile}")
-            lines.append(f"{number}. " + " | ".join(part for part in parts if part))
+                lines.append(f"   How it fits together: {step.reconcile}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

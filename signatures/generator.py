@@ -35,14 +35,13 @@ class GeneratorOutput(Reply):
 
 
 class Generator(dspy.Signature):
-    """Write the answer to the question from the evidence, following the plan.
+    """Answer the question from the evidence, following the plan.
 
-    - Give the answer the form that `task` asks for; if it is empty, answer in a few plain sentences.
-    - Follow the steps of `plan` in order. Do not mention the plan, the graph or the chunks as such. If `plan` is empty,
-      answer straight from the evidence.
-    - After each claim put a mark for the evidence it rests on: [3] is chunk 3, [3.2] its unit 2.
-      Form: The drug lowers blood pressure [3.2], but only in adults [1].
-    - Say only what the evidence says. Never invent facts, numbers, names or marks.
+    - Use the form that `task` asks for; if it is empty, write two to five plain sentences.
+    - Cover the steps of `plan` in order, in your own sentences. Where plan and evidence differ, the evidence is right.
+      If `plan` is empty, work from the evidence alone.
+    - Put the number of the evidence a sentence rests on in square brackets at its end: a chunk, or chunk.unit.
+    - Say only what the evidence says. Never invent facts, numbers or names. Do not speak of chunks, units or plans.
     - State the condition under which a finding holds. Where findings conflict, report both and how they fit together,
       as the plan reconciles them; never hide one.
     - If the evidence does not answer the question, say so.
@@ -53,4 +52,4 @@ class Generator(dspy.Signature):
     plan: str = dspy.InputField(desc="the steps of the answer; may be empty")
     task: str = dspy.InputField(desc="what form the answer must have; may be empty")
     question: str = dspy.InputField()
-    answer: GeneratorOutput = dspy.OutputField(desc="the answer with its marks")
+    answer: GeneratorOutput = dspy.OutputField()

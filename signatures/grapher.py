@@ -40,7 +40,6 @@ class Grapher(dspy.Signature):
     Look at all chunks together. For each pair whose contents really bear on each other, write one string
     "source>target RELATION": RELATION is one label of the table in `relations`, and the sentence
     "chunk source RELATION chunk target" is true.
-    Form: ["1>3 SUPPORTS", "2>4 CONTRADICTS"]
     - Leave unrelated pairs out; sharing a topic or a word is not enough. No edges at all is a valid answer: [].
     - Look hardest for chunks that disagree, differ or limit each other on the same point.
     - At most one relation for a pair. Only chunk numbers that exist. Never a chunk with itself.

@@ -38,15 +38,15 @@ class ParserOutput(Reply):
 class Parser(dspy.Signature):
     """Build the rhetorical structure tree of a text that is already cut into numbered units.
 
-    Join neighbouring units, two parts at a time, until one span covers all units. Work bottom-up: first join the units
-    of each sentence, then the sentences, then the paragraphs.
+    Join neighbouring parts, two at a time, until one span covers all units: first the units of each sentence, then
+    neighbouring sentences, then ever larger parts.
     Write every join as one string "i-j NUC relation":
     - i-j: number of the first and of the last unit of the joined span, i smaller than j.
     - NUC: the part that matters more. NS = the left part, SN = the right part, NN = both alike.
     - relation: one label of the table in `relations`, with a NUC that the table allows for it.
-    Form, for a text of 4 units: ["1-2 NS elaboration", "3-4 SN cause", "1-4 NN contrast"]
-    A text of n units needs exactly n-1 strings. No span twice. Spans lie inside each other or apart, they never cross.
-    The last string covers units 1 to n. Choose the relation by meaning, not by habit. Never write the text of a unit.
+    A text of n units needs exactly n-1 strings. With 5 units, for instance, the spans could be 1-2, 4-5, 3-5 and 1-5.
+    No span twice. Spans lie inside each other or apart, they never cross. The last one covers units 1 to n.
+    Choose each relation by what the two parts say, not by habit. Never write the text of a unit.
     """
 
     relations: str = dspy.InputField(desc="table of allowed labels, each with its NUC and meaning")

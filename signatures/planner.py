@@ -80,15 +80,16 @@ class PlannerOutput(Reply):
 class Planner(dspy.Signature):
     """Plan the answer to the question as a short list of discourse steps. Do not write the answer itself.
 
-    Form of a step: {"move": "CONTRAST", "say": "...", "evidence": ["2", "5.3"], "reconcile": "..."}
-    - move: what the step does, in a word or two, such as ANSWER, CONTRAST, CONDITION, BACKGROUND, CONCLUSION.
-    - say: its content in one sentence, taken from the evidence.
-    - evidence: what it rests on; "5" is chunk 5, "5.3" its unit 3. Every factual step needs some. Only what exists.
+    First what the evidence shows on the question as a whole, then its conditions, exceptions and conflicts, last the
+    conclusion that answers the question. Read before you conclude: a plan that begins with the answer guesses it.
+    - move: what the step does, in a word or two, such as FINDING, EXCEPTION, CONDITION, CONTRAST, CONCLUSION.
+    - say: its content in one sentence, taken from the evidence, with its numbers.
+    - evidence: what it rests on, as chunk or chunk.unit. Every factual step needs some. Only what exists.
     - reconcile: only for conflicting evidence, else "". Wherever `graph` links chunks that contradict, contrast or
       qualify each other and both matter here, one step must cite both and say under what condition each finding holds
       (group, time, method, place), or that the conflict stays open.
-    Order the steps as the answer will run. Use few steps, rarely more than 6. Leave out evidence that does not bear on
-    the question. Heed `task` for the form of the answer. If the evidence does not answer the question, plan to say so.
+    Order the steps as the answer will run: 2 to 5 steps. Leave out evidence that does not bear on the question. Heed
+    `task` for the form of the answer. If the evidence does not answer the question, plan to say so.
     """
 
     evidence: str = dspy.InputField(desc="the numbered chunks")

@@ -16,7 +16,8 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, ValidationError
 
 # One example per property, since an instruction that was tuned may no longer show the form of an item.
-EXAMPLES = {"spans": "1-2 NS elaboration", "edges": "1>3 SUPPORTS", "evidence": "3.2"}
+# They name the parts instead of showing values: small models copy values (seen with a 1.5B, word for word).
+EXAMPLES = {"spans": "i-j NUC relation", "edges": "source>target RELATION", "evidence": "chunk.unit"}
 ELLIPSIS = "..."
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -87,7 +88,8 @@ def narrowed(schema: dict[str, Any], items: Mapping[str, dict[str, Any]]) -> dic
 
     Args:
         schema: From `wire_schema`.
-        items: By property, `outer.inner` for a list inside the objects of a list: `pattern` of an item, `maxItems`.
+        items: By property, `outer.inner` for a list inside the objects of a list: `pattern` of an item, `minItems`,
+            `maxItems`.
 
     Raises:
         KeyError: If the schema has no such list.
@@ -99,8 +101,9 @@ def narrowed(schema: dict[str, Any], items: Mapping[str, dict[str, Any]]) -> dic
             node = node.get("items", node)["properties"][name]
         if "pattern" in rules:
             node["items"]["pattern"] = rules["pattern"]
-        if "maxItems" in rules:
-            node["maxItems"] = rules["maxItems"]
+        for limit in ("minItems", "maxItems"):
+            if limit in rules:
+                node[limit] = rules[limit]
     return made
 
 
@@ -136,7 +139,7 @@ def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
 
 
 def shape_line(model: type[BaseModel]) -> str:
-    """Returns the reply's form as one line, such as `{"edges": ["1>3 SUPPORTS", ...]}`."""
+    """Returns the reply's form as one line, such as `{"edges": ["source>target RELATION", ...]}`."""
     return _shape(wire_schema(model), "")
 
 

@@ -39,5 +39,7 @@ def system_text(*, trees: bool, cite: Cite) -> str:
 SHAPE = "Reply with one line of JSON and nothing else, in this shape: {shape}"
 SHAPE_TEXT = "Reply with plain text."
 REMINDER = "Reply with the JSON for `{name}` only."
-REMINDER_TEXT = "Write the `{name}` now."
+REMINDER_TEXT = (
+    "Write the `{name}` now. Close each sentence or item with the number of its evidence in square brackets."
+)
 RETRY = "Your last reply could not be used: {why} It began: {quote}\nReply once more, in the required form."

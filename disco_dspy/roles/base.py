@@ -270,9 +270,12 @@ def join_traces(parts: Iterable[Iterable[Any]]) -> None:
 def _failed(error: Exception, adapter: EvidenceFirst | RoleFirst) -> Outcome:
     # The guard of a budget, or a backbone that cannot start: no failure of a role, and not to be worked around.
     cause: BaseException | None = error
-    while cause is not None:
+    seen: set[int] = set()
+    # DSPy raises some errors from themselves, so a chain of causes may be a ring.
+    while cause is not None and id(cause) not in seen:
         if isinstance(cause, DiscoError):
             raise cause
+        seen.add(id(cause))
         cause = cause.__cause__
     return Outcome(error=error, quote=_quote(adapter))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,12 @@ from signatures.blueprint import Blueprint
 from signatures.errors import DiscoError
 from signatures.generator import Generator
 from signatures.graph import RhetoricalGraph
+
+MARKS_NAMED = 5
+"""Removed marks that a problem names; a model that loops writes hundreds."""
+
+_OPEN_MARK = re.compile(r"\[[\d.,; ]*$")
+"""The mark in which a reply was cut."""
 
 
 class GeneratorRole(Role):
@@ -59,11 +66,12 @@ class GeneratorRole(Role):
 
         def decode(output: Any) -> Decoded:
             answer, health = decode_answer(output.text, edu_counts)
-            if not answer.plain:
+            if not re.search(r"\w", _OPEN_MARK.sub("", answer.plain)):
                 return Decoded(answer, "degraded", (Problem("answer/empty", "It holds no text beside marks."),))
             problems = []
             if health.removed:
-                removed = ", ".join(health.removed)
+                more = f" and {len(health.removed) - MARKS_NAMED} more" if len(health.removed) > MARKS_NAMED else ""
+                removed = ", ".join(health.removed[:MARKS_NAMED]) + more
                 problems.append(
                     Problem("answer/removed-citations", f"Marks pointing at nothing were removed: {removed}.")
                 )

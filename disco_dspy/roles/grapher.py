@@ -62,7 +62,7 @@ class GrapherRole(Role):
             return Decoded(graph, "repaired" if usable else "degraded", (problem,))
 
         inputs = {"evidence": evidence, "relations": self.inventory.describe()}
-        most = EDGES_PER_CHUNK * size
+        most = min(EDGES_PER_CHUNK * size, size * (size - 1) // 2)
         labels = one_of(self.inventory.labels)
         items: dict[str, Any] = {"edges": {"maxItems": most}}
         if labels:

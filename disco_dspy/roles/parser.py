@@ -66,10 +66,8 @@ class ParserRole(Role):
                 return Decoded(None, "degraded", (Problem("tree/empty", sentence),))
             if health.status == "ok":
                 return Decoded(tree)
-            sentence = (
-                f"{health.spans_lost} of {health.spans_given} joins did not fit; "
-                f"{health.repaired_nodes} of {len(tree.nodes)} nodes were filled in by rule."
-            )
+            lost = f"{health.spans_lost} of {health.spans_given} joins did not fit; " if health.spans_lost else ""
+            sentence = f"{lost}{health.repaired_nodes} of {len(tree.nodes)} nodes were filled in by rule."
             return Decoded(tree, "repaired", (Problem("tree/repaired", sentence),))
 
         inputs = {"relations": self.inventory.describe(), "chunk": render_edus(text, units)}

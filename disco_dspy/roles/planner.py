@@ -21,8 +21,9 @@ from signatures.planner import Planner
 MAX_TOKENS = 640
 """Longest plan; one of three steps takes about 125 tokens."""
 
-MOST_STEPS, MOST_REFERENCES = 8, 6
-"""Of a plan and of a step, where the server holds replies to a schema; a small model may otherwise never stop."""
+FEWEST_STEPS, MOST_STEPS, MOST_REFERENCES = 2, 8, 6
+"""Of a plan and of a step, where the server holds replies to a schema. Fewest: a finding and a conclusion; a model
+that may stop after one step guesses the conclusion (seen). Most: a small model may otherwise never stop."""
 
 _GENERIC_AFTER = """Plan the answer to the question as a short list of steps. Do not write the answer itself.
 
@@ -105,7 +106,7 @@ class PlannerRole(Role):
         values = {"evidence": evidence, "graph": show_graph(graph), "task": task, "question": question}
         inputs = {name: value for name, value in values.items() if name in self.predict.signature.input_fields}
         items = {
-            "steps": {"maxItems": MOST_STEPS},
+            "steps": {"minItems": FEWEST_STEPS, "maxItems": MOST_STEPS},
             "steps.evidence": {"maxItems": MOST_REFERENCES if edu_counts else 1, **_references(edu_counts)},
         }
         return Job(inputs, decode, None, "The answer is written without a plan.", MAX_TOKENS, items)

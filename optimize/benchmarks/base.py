@@ -69,6 +69,10 @@ class Benchmark(ABC):
     def aggregate(self, scores: Sequence[Score]) -> dict[str, float]:
         """Pooled figures in [0, 1] by name; `score` is the headline, 0 for no scores at all."""
 
+    def headline(self, scores: Sequence[Score]) -> float:
+        """The pooled `score` alone; resampling asks for it thousands of times."""
+        return self.aggregate(scores)["score"]
+
     def nothing(self, example: dspy.Example) -> dict[str, float]:
         """Parts of the score of an item without any prediction."""
         return {}

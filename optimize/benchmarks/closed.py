@@ -100,9 +100,10 @@ class ClosedQA(Benchmark):
 
     def calls(self, example: dspy.Example, settings: ProgramSettings, changed: Sequence[str] | None = None) -> float:
         """One parse a passage, and one request for each other role that is switched on."""
+        chunks = min(settings.k, len(self.chunks[example.id]))
         counts = {
-            "parser": min(settings.k, len(self.chunks[example.id])) if settings.trees else 0,
-            "grapher": int(settings.graph and len(self.chunks[example.id]) > 1),
+            "parser": chunks if settings.trees else 0,
+            "grapher": int(settings.graph and chunks > 1),
             "planner": int(settings.plan != "none"),
             "generator": 1,
         }

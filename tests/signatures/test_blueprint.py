@@ -96,9 +96,10 @@ def test_the_plan_reads_as_numbered_lines_with_marks() -> None:
         )
     )
     assert blueprint.render().splitlines() == [
-        "1. ANSWER: Yes, in winter | Evidence: [1.2]",
-        "2. Trials differ | Evidence: [1][3] | Reconcile: holds for adults only",
-        "3. CONCLUSION",
+        "1. (ANSWER) Yes, in winter [1.2]",
+        "2. Trials differ [1][3]",
+        "   How it fits together: holds for adults only",
+        "3. (CONCLUSION)",
     ]
     assert Blueprint().render() == ""
 

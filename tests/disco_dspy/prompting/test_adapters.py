@@ -180,10 +180,9 @@ def test_schema_is_on_the_wire_with_this_calls_labels() -> None:
     }
     tree, graph = str(formats["parser"]), str(formats["grapher"])
     assert "'maxItems': 3" in tree and "|same-unit|" in tree and "'strict': True" in tree
-    assert "'maxItems': 9" in graph and "|CONTRADICTS|" in graph
-    plan = formats["planner"]
-    assert plan is not None
-    pattern = plan["schema"]["properties"]["steps"]["items"]["properties"]["evidence"]["items"]["pattern"]  # pyright: ignore
+    assert "'maxItems': 3" in graph and "|CONTRADICTS|" in graph
+    plan: Any = formats["planner"]
+    pattern = plan["schema"]["properties"]["steps"]["items"]["properties"]["evidence"]["items"]["pattern"]
     for reference, allowed in {"1": True, "1.4": True, "1.5": False, "2.4": True, "3.1": True, "4": False}.items():
         assert bool(re.fullmatch(pattern, reference)) == allowed, reference
     assert formats["generator"] is None

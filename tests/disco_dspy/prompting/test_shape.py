@@ -57,10 +57,10 @@ def test_schema_keeps_the_order_of_fields() -> None:
 
 
 def test_shapes_are_one_line_each() -> None:
-    assert shape_line(ParserOutput) == '{"spans": ["1-2 NS elaboration", ...]}'
-    assert shape_line(output_of(Grapher)[1]) == '{"edges": ["1>3 SUPPORTS", ...]}'
+    assert shape_line(ParserOutput) == '{"spans": ["i-j NUC relation", ...]}'
+    assert shape_line(output_of(Grapher)[1]) == '{"edges": ["source>target RELATION", ...]}'
     assert shape_line(PlannerOutput) == (
-        '{"steps": [{"move": "...", "say": "...", "evidence": ["3.2", ...], "reconcile": "..."}, ...]}'
+        '{"steps": [{"move": "...", "say": "...", "evidence": ["chunk.unit", ...], "reconcile": "..."}, ...]}'
     )
 
 

@@ -224,7 +224,7 @@ def test_reasoning_models_keep_their_own_limits() -> None:
 def test_short_replies_get_short_limits(lm: ScriptedLM) -> None:
     ask(lm, "parser")
     ask(lm, "grapher")
-    assert [request.config.max_tokens for request in lm.script.requests] == [16 * 3 + 32, 12 * 6 + 32]
+    assert [request.config.max_tokens for request in lm.script.requests] == [16 * 3 + 32, 12 * 1 + 32]
 
 
 def test_what_needs_no_model_asks_none(lm: ScriptedLM) -> None:

@@ -1,0 +1,1 @@
+"""The `disco` command: one file a verb."""

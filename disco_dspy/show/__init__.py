@@ -1,0 +1,1 @@
+"""Trees, graphs, blueprints and traces for people: rich renderables that degrade to plain text when piped."""
