@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import ipaddress
 import os
+import signal
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -25,6 +26,10 @@ from tests.scripted import ScriptedLM, scripted_lm
 # Seeded, so that a red run can be repeated; no deadline, since the machines that run this are small.
 hypothesis_settings.register_profile("disco", deadline=None, derandomize=True, database=None)
 hypothesis_settings.load_profile("disco")
+
+# A shell without job control starts what it puts in the background with Ctrl-C ignored, and children inherit that; the
+# tests that press Ctrl-C need processes that hear it, wherever the suite itself was started.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _uses_real_model(item: pytest.Item) -> bool:
